@@ -1,0 +1,9 @@
+//! What callers see, as data and types: tool rows, arguments, results, error codes, limits. Both surfaces.
+//! Trust: holds no input of its own; values that callers sent pass through [`args`], which trusts nothing.
+#![forbid(unsafe_code)]
+
+pub mod failure;
+pub mod isolation;
+pub mod limits;
+pub mod path;
+pub mod results;

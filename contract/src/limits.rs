@@ -1,0 +1,43 @@
+//! Every bound of the product in one place, each with its unit and the rule that sets it.
+//! Trust: constants only; code that meets hostile input reads its bound here.
+
+/// Longest accepted JSON-RPC frame on input, in bytes, line ending excluded (contract `protocol.md`, *Framing*).
+pub const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
+/// Longest JSON-RPC line on output, in bytes, line ending included.
+pub const MAX_RESPONSE_BYTES: usize = 8 * 1024 * 1024;
+/// Longest header block of a `Content-Length` framed message, in bytes.
+pub const MAX_HEADER_BYTES: usize = 8192;
+/// Deepest accepted JSON nesting; one level more is a parse error.
+pub const MAX_JSON_DEPTH: usize = 127;
+/// Longest string id of a request, in bytes.
+pub const MAX_ID_BYTES: usize = 1024;
+/// Longest `repoPath`, in Unicode scalar values as the schema counts, and in bytes on the way to a worker.
+pub const MAX_PATH_BYTES: usize = 32 * 1024;
+/// Characters of a default answer's JSON text; row caps are ceilings, this budget cuts first.
+pub const DEFAULT_ANSWER_CHARS: usize = 40_000;
+/// Status rows of one page when the caller names no limit.
+pub const DEFAULT_STATUS_ROWS: u32 = 1_000;
+/// Status rows of one page at most.
+pub const MAX_STATUS_ROWS: u32 = 10_000;
+/// Rows of `repo.brief`'s submodule attention list.
+pub const BRIEF_ATTENTION_ROWS: usize = 10;
+/// Hints of `repo.brief`.
+pub const BRIEF_HINTS: usize = 3;
+/// Recent commits of `repo.brief`: default and most.
+pub const BRIEF_COMMITS: (u32, u32) = (10, 20);
+/// Subjects looked at for `conventionalCommitRatio`.
+pub const BRIEF_CONVENTION_WINDOW: usize = 50;
+/// Characters of one commit subject; the rest is cut and marked with an ellipsis.
+pub const MAX_SUBJECT_CHARS: usize = 500;
+/// Submodules looked at in one repository, nested ones included.
+pub const MAX_SUBMODULES: usize = 1_000;
+/// Deepest nesting of submodules that is followed.
+pub const MAX_SUBMODULE_DEPTH: usize = 16;
+/// Seconds one call may take unless `--deadline` says otherwise.
+pub const DEFAULT_DEADLINE_SECS: u64 = 30;
+/// Private writable memory of one worker in bytes unless `--worker-memory` says otherwise.
+pub const DEFAULT_WORKER_MEMORY: u64 = 1 << 30;
+/// Live read workers at most; the least recently used idle one is stopped first.
+pub const MAX_READ_WORKERS: usize = 8;
+/// Requests accepted and not yet answered; one more is answered *busy* at once.
+pub const MAX_OPEN_REQUESTS: usize = 256;

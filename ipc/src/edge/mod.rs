@@ -1,0 +1,42 @@
+//! One file per edge between two processes: its request and reply enums and what is legal in which phase.
+//! Trust: definitions only; the receiving side of each edge asks `legal` before it acts on a message.
+
+pub mod launcher;
+pub mod read;
+
+use bincode::{Decode, Encode};
+
+/// Kind of a worker; the launcher's table has one row for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum WorkerKind {
+    /// Reads one repository.
+    Read,
+}
+
+impl WorkerKind {
+    /// All kinds, in the order of the launcher's table.
+    pub const ALL: [WorkerKind; 1] = [WorkerKind::Read];
+
+    /// Name of the crate, the policy, the edge and the process, without the `worker-` prefix.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            WorkerKind::Read => "read",
+        }
+    }
+
+    /// The kind of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Which file an open or a stat reached: device and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub struct FileId {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+}

@@ -1,0 +1,57 @@
+//! How a call that reached the workers can end, in types that the MCP layer renders.
+//! Trust: built by the supervisor from its own knowledge; worker texts in it have passed the edge's checks.
+
+use bulkhead_contract::failure::ReadFailure;
+use bulkhead_ipc::edge::read::Reply;
+
+/// A good answer.
+#[derive(Debug)]
+pub struct Answered {
+    /// Canonical path of the repository that answered; envelope field `repoPath`.
+    pub canonical: Vec<u8>,
+    /// The typed result.
+    pub reply: Reply,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CallError {
+    /// The worker says that the repository cannot be read so.
+    #[error("{}", .0.details)]
+    Read(ReadFailure),
+    /// `--isolation required` is not met. Code 10020.
+    #[error("isolation: {layer} is missing: {cause}")]
+    IsolationMissing {
+        /// Capability that nothing takes away.
+        layer: String,
+        /// Why.
+        cause: String,
+    },
+    /// The deadline passed. Code 10021.
+    #[error("no answer within {seconds} s; the worker was stopped")]
+    Deadline {
+        /// `--deadline` in seconds.
+        seconds: u64,
+    },
+    /// The worker died or broke its protocol. Code 10022.
+    #[error("the worker that served this call ended: {how}")]
+    WorkerDied {
+        /// In our own words, for example `signal 6`.
+        how: String,
+    },
+    /// No worker can be had now. Code 10023.
+    #[error("no read worker can be started: {why}")]
+    Unavailable {
+        /// Why, and what to do.
+        why: String,
+    },
+    /// This very call killed its worker twice. Code 10024.
+    #[error("this call ended its worker twice and is refused for {seconds} s")]
+    Poisoned {
+        /// Time left.
+        seconds: u64,
+    },
+    /// The client cancelled; nothing is sent for it.
+    #[error("cancelled")]
+    Cancelled,
+}

@@ -1,0 +1,79 @@
+//! What the operator decided before anything was read: filled from flags and environment by the front door.
+//! Trust: the operator's own words, already checked; no MCP message changes any of them.
+
+use bulkhead_contract::isolation::Demand;
+use std::time::Duration;
+
+/// How tool names are spelled in `tools/list`. Every tool is callable under both spellings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolNames {
+    /// Underscores for clients known to refuse dots, dots for all others.
+    #[default]
+    Auto,
+    /// `repo.status`.
+    Dotted,
+    /// `repo_status`.
+    Underscore,
+}
+
+/// How much of the output schemas `tools/list` carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputSchemas {
+    /// The envelope and one level of `data`.
+    #[default]
+    Brief,
+    /// Everything, for code generators.
+    Full,
+    /// None.
+    None,
+}
+
+/// What the operator decided.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `--isolation`.
+    pub demand: Demand,
+    /// `--deadline`: time for one call.
+    pub deadline: Duration,
+    /// `--tool-names`.
+    pub tool_names: ToolNames,
+    /// `--output-schemas`.
+    pub output_schemas: OutputSchemas,
+    /// `--tools` and `--toolsets`, resolved to contract names; `None` lists all.
+    pub listed_tools: Option<Vec<&'static str>>,
+    /// Read workers of one repository at most (one per core).
+    pub workers_per_repository: usize,
+    /// Live read workers at most.
+    pub max_workers: usize,
+    /// Time after which an idle worker is stopped.
+    pub idle_stop: Duration,
+    /// The ceilings as text, for `doctor`, `instructions` and refusals; not for decisions.
+    pub roots_text: Vec<String>,
+    /// Why every call is refused with code -32010: the configured roots cannot be used.
+    pub roots_invalid: Option<RootsInvalid>,
+    /// `--log`: least severity that is written to standard error.
+    pub log: LogLevel,
+    /// `--log-format json`.
+    pub log_json: bool,
+}
+
+/// Why the configured roots cannot be used (contract `protocol.md`, code -32010).
+#[derive(Debug, Clone)]
+pub struct RootsInvalid {
+    /// Environment variable or flag that they came from.
+    pub source: String,
+    /// Our own sentence.
+    pub details: String,
+}
+
+/// Severity of a line on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum LogLevel {
+    /// What the operator should act on.
+    #[default]
+    Warn,
+    /// Starts and ends of workers.
+    Info,
+    /// Everything.
+    Debug,
+}
