@@ -4,4 +4,5 @@
 
 pub mod control;
 pub mod outcome;
+pub mod reads;
 pub mod settings;

@@ -1,0 +1,25 @@
+//! What the MCP layer needs of the workers: one question in, one typed answer out.
+//! Trust: the question was checked against the contract; the path in it is still the caller's and opaque here.
+
+use crate::{
+    control::Control,
+    outcome::{Answered, CallError},
+};
+use bulkhead_ipc::edge::read::Ask;
+
+/// One question to a repository.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The caller's absolute path, as it came.
+    pub path: String,
+    /// What is asked.
+    pub ask: Ask,
+    /// SHA-256 over tool name and canonical arguments: what poison memory knows this call by.
+    pub fingerprint: [u8; 32],
+}
+
+/// Answers questions; the pool of workers in the product, a stand-in in tests. Runs on one thread.
+pub trait Reads {
+    /// Answers within the deadline, or says why not.
+    fn read(&self, question: Question, control: Control) -> impl Future<Output = Result<Answered, CallError>>;
+}
