@@ -1,1 +1,44 @@
-fn main() {}
+//! The one binary: the first word decides whether this process is a worker or the front door.
+//! Trust: a worker's arguments come from the launcher alone; the front door's come from the operator.
+#![forbid(unsafe_code)]
+
+mod call;
+mod cli;
+mod doctor;
+mod env;
+mod options;
+mod roots;
+mod serve;
+mod tools;
+mod worker;
+
+use clap::Parser as _;
+use std::{io::Write as _, process::ExitCode};
+
+fn main() -> ExitCode {
+    if let Some(kind) = worker::asked_for() {
+        return worker::run(kind);
+    }
+    let cli = cli::Cli::parse();
+    let options = match options::settle(&cli.flags) {
+        Ok(options) => options,
+        Err(e) => return refuse(&e.to_string()),
+    };
+    match cli.command {
+        None => serve::run(options),
+        Some(cli::Command::Call { tool, arguments }) => call::run(options, &tool, &arguments),
+        Some(cli::Command::Tools { json }) => tools::run(&options, json),
+        Some(cli::Command::Doctor { json }) => doctor::run(options, json),
+    }
+}
+
+/// The command line is not well-formed: one line on standard error, exit status 2 as clap's own.
+fn refuse(why: &str) -> ExitCode {
+    complain(why);
+    ExitCode::from(2)
+}
+
+/// One line on standard error. A closed standard error is no reason to stop.
+fn complain(why: &str) {
+    let _ = writeln!(std::io::stderr(), "bulkhead: {why}");
+}

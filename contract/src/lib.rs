@@ -2,8 +2,14 @@
 //! Trust: holds no input of its own; values that callers sent pass through [`args`], which trusts nothing.
 #![forbid(unsafe_code)]
 
+pub mod args;
+pub mod canonical;
+pub mod catalogue;
 pub mod failure;
 pub mod isolation;
 pub mod limits;
+pub mod nearest;
 pub mod path;
 pub mod results;
+pub mod schema;
+pub mod tool;

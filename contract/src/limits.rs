@@ -41,3 +41,17 @@ pub const DEFAULT_WORKER_MEMORY: u64 = 1 << 30;
 pub const MAX_READ_WORKERS: usize = 8;
 /// Requests accepted and not yet answered; one more is answered *busy* at once.
 pub const MAX_OPEN_REQUESTS: usize = 256;
+/// Characters of an answer's JSON text when the caller raises a row limit above its default.
+pub const MAX_ANSWER_CHARS: usize = 80_000;
+/// Longest `cursor` of a page, in Unicode scalar values.
+pub const MAX_CURSOR_CHARS: usize = 9_000;
+/// Longest `repoId`, in Unicode scalar values.
+pub const MAX_REPO_ID_CHARS: usize = 4_096;
+/// Messages of one JSON-RPC batch (era 2025-03-26 only).
+pub const MAX_BATCH: usize = 100;
+/// Violations of one call's arguments that are spelled out; the rest is counted.
+pub const MAX_VIOLATIONS: usize = 100;
+/// Characters of `instructions`.
+pub const MAX_INSTRUCTIONS_CHARS: usize = 1_500;
+/// JSON values, keys aside, in one message; a value costs some 32 bytes of memory and may cost two bytes of text.
+pub const MAX_JSON_VALUES: usize = 262_144;

@@ -2,7 +2,20 @@
 //! Trust: standard input comes from an agent and is hostile; workers are treated as taken over.
 #![forbid(unsafe_code)]
 
+pub mod backoff;
+pub mod carrier;
 pub mod control;
+pub mod doctor;
+pub mod lockdown;
+pub mod log;
+pub mod mcp;
 pub mod outcome;
+pub mod plan;
+pub mod poison;
+pub mod pool;
 pub mod reads;
+pub mod recent;
+pub mod route;
 pub mod settings;
+pub mod start;
+pub mod worker;

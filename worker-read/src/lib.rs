@@ -1,1 +1,35 @@
-//! placeholder
+//! The process that reads one repository: found inside its jail, opened once, kept warm, and never written to.
+//! Trust: the path is a caller's and every byte of the repository is hostile; nothing read here runs, or is followed out.
+//!
+//! [`run`] is the whole of it. In order of a call: [`serve`] hears it, [`place`] checks that it means this repository,
+//! [`repo`] is brought up to date, [`answers`] composes the answer of [`status`], [`refs`], [`history`] and the rest.
+//! The worktree side is in [`worktree`], the staged side in [`staged`]; [`discover`] and [`open`] are the only ways in.
+#![forbid(unsafe_code)]
+
+pub mod ahead_behind;
+pub mod answers;
+pub mod changes;
+pub mod discover;
+pub mod files;
+pub mod history;
+pub mod index;
+pub mod jail;
+pub mod open;
+pub mod open_beneath;
+pub mod operation;
+pub mod operator_config;
+pub mod pace;
+pub mod place;
+pub mod probe;
+pub mod refs;
+pub mod renames;
+pub mod repo;
+pub mod serve;
+pub mod settings;
+pub mod staged;
+pub mod stash;
+pub mod status;
+pub mod submodules;
+pub mod worktree;
+
+pub use serve::run;

@@ -1,0 +1,396 @@
+//! Toolset `inspect`: one repository, read only (contract `tools.json`, `results.md`, corrected by `corrections.md`).
+//! Trust: constants.
+
+use crate::{
+    limits::{BRIEF_COMMITS, DEFAULT_STATUS_ROWS, MAX_CURSOR_CHARS, MAX_REPO_ID_CHARS, MAX_STATUS_ROWS},
+    tool::{Annotations, Argument, Field, Kind, Shape, Tool, Toolset},
+};
+
+const REPO_PATH: Argument = Argument {
+    name: "repoPath",
+    kind: Kind::Path,
+    required: true,
+    description: "Absolute path of the repository or of a directory in it.",
+};
+
+const REPO_ID: Argument = Argument {
+    name: "repoId",
+    kind: Kind::Text { min: 0, max: MAX_REPO_ID_CHARS },
+    required: false,
+    description: "Label for the audit log; does not choose the repository.",
+};
+
+const LIMIT: Argument = Argument {
+    name: "limit",
+    kind: Kind::Integer { min: 1, max: MAX_STATUS_ROWS as i64, default: Some(DEFAULT_STATUS_ROWS as i64) },
+    required: false,
+    description: "Most rows of this page; a long page may be cut earlier.",
+};
+
+const CURSOR: Argument = Argument {
+    name: "cursor",
+    kind: Kind::Text { min: 0, max: MAX_CURSOR_CHARS },
+    required: false,
+    description: "nextCursor of the page before, unchanged.",
+};
+
+/// `repo.brief`.
+pub const BRIEF: Tool = Tool {
+    name: "repo.brief",
+    title: "Repository brief",
+    description: "Call this first, before touching a repository: one snapshot instead of many Git commands. Gives HEAD, \
+        branch and upstream, ahead/behind, an unfinished merge, rebase or bisect, counts of staged, unstaged, untracked \
+        and conflicted paths, stashes, submodules that need attention, the latest commits, the default branch and how \
+        commit subjects are written here. `hints` names what to look at first. Reads local data only and never fetches, \
+        so ahead/behind are as of the last fetch.",
+    toolset: Toolset::Inspect,
+    annotations: Annotations::LOCAL_READ,
+    source: "local-git",
+    arguments: &[
+        REPO_PATH,
+        Argument {
+            name: "recentCommits",
+            kind: Kind::Integer { min: 1, max: BRIEF_COMMITS.1 as i64, default: Some(BRIEF_COMMITS.0 as i64) },
+            required: false,
+            description: "How many of the latest commits to list.",
+        },
+        REPO_ID,
+    ],
+    data: &[
+        field("head", Shape::Object(HEAD), "Where HEAD is."),
+        field(
+            "operationInProgress",
+            Shape::Nullable("merge, rebase, am, cherry-pick, revert or bisect"),
+            "The operation that waits for its end.",
+        ),
+        field("workingTree", Shape::Object(WORKING_TREE), "Counters over the status rows."),
+        field("stashes", Shape::Count, "Stash entries."),
+        field("submodules", Shape::Object(SUBMODULES), "Submodules, nested ones included."),
+        field("recentCommits", Shape::List(&Shape::Object(RECENT_COMMIT)), "Newest first."),
+        field("conventions", Shape::Object(CONVENTIONS), "Habits of this repository."),
+        field("hints", Shape::List(&Shape::Text), "What to look at first, at most three."),
+        sometimes("partial", Shape::Object(PARTIAL), "Set when a part was cut short."),
+    ],
+};
+
+/// `repo.status`.
+pub const STATUS: Tool = Tool {
+    name: "repo.status",
+    title: "Repository status",
+    description: "Call this when you need to know which paths changed, for example before a commit, a merge or an edit of \
+        files that someone else may be editing. Gives branch, upstream, ahead/behind and one row per changed path with \
+        the two status columns of `git status --porcelain` (`M `, ` M`, `??`, `UU`). `changedFiles` is the true count; \
+        when `truncated` is true, pass `nextCursor` back as `cursor`.",
+    toolset: Toolset::Inspect,
+    annotations: Annotations::LOCAL_READ,
+    source: "local-git",
+    arguments: &[REPO_PATH, LIMIT, CURSOR, REPO_ID],
+    data: &[
+        field("branch", Shape::Nullable("string"), "Local branch; null when HEAD is detached."),
+        field("detached", Shape::Boolean, "HEAD points at a commit, not at a branch."),
+        field("head", Shape::Nullable("string"), "Full id of HEAD; null on an unborn branch."),
+        field("upstream", Shape::Nullable("string"), "Short name of the upstream; null when none is configured."),
+        field("upstreamGone", Shape::Boolean, "The upstream is configured and its ref does not exist."),
+        field("ahead", Shape::Count, "Commits on HEAD that the upstream lacks."),
+        field("behind", Shape::Count, "Commits on the upstream that HEAD lacks."),
+        field("clean", Shape::Boolean, "No rows at all."),
+        field("changedFiles", Shape::Count, "True number of rows, whatever the page holds."),
+        field("entries", ROWS, "This page: tracked changes by path, then untracked by path."),
+        field("truncated", Shape::Boolean, "Rows follow after this page."),
+        sometimes("nextCursor", Shape::Text, "Pass it back as `cursor` to get the rows after this page."),
+        sometimes("partial", Shape::Object(PARTIAL), "Set when counting stopped early: totals are lower bounds."),
+    ],
+};
+
+/// `worktree.changes`.
+pub const CHANGES: Tool = Tool {
+    name: "worktree.changes",
+    title: "Working tree changes",
+    description: "Call this when you need staged, unstaged, untracked and conflicted paths apart, for example to see what a \
+        commit would take and what it would leave behind. A path changed in both columns stands in both lists. `totals` \
+        are the true sizes; when `truncated` is true, pass `nextCursor` back as `cursor`.",
+    toolset: Toolset::Inspect,
+    annotations: Annotations::LOCAL_READ,
+    source: "local-git",
+    arguments: &[REPO_PATH, LIMIT, CURSOR, REPO_ID],
+    data: &[
+        field("staged", ROWS, "Rows with an index column."),
+        field("unstaged", ROWS, "Rows with a worktree column."),
+        field("untracked", ROWS, "Untracked paths; a directory without tracked files counts once."),
+        field("conflicted", ROWS, "Unmerged paths alone."),
+        field("totals", Shape::Object(TOTALS), "True sizes of the four lists."),
+        field("truncated", Shape::Boolean, "Rows follow after this page."),
+        sometimes("nextCursor", Shape::Text, "Pass it back as `cursor` to get the rows after this page."),
+        sometimes("partial", Shape::Object(PARTIAL), "Set when counting stopped early: totals are lower bounds."),
+    ],
+};
+
+const HEAD: &[Field] = &[
+    field("branch", Shape::Nullable("string"), "Local branch; null when detached."),
+    field("detached", Shape::Boolean, "HEAD points at a commit, not at a branch."),
+    field("sha", Shape::Nullable("string"), "Abbreviated id; null on an unborn branch."),
+    field("upstream", Shape::Nullable("string"), "Short name of the upstream; null when none is configured."),
+    field("upstreamGone", Shape::Boolean, "The upstream is configured and its ref does not exist."),
+    field("ahead", Shape::Count, "Commits on HEAD that the upstream lacks."),
+    field("behind", Shape::Count, "Commits on the upstream that HEAD lacks."),
+];
+
+const WORKING_TREE: &[Field] = &[
+    field("clean", Shape::Boolean, "No rows at all; true for a bare repository."),
+    field("staged", Shape::Count, "Rows with an index column, unmerged ones excluded."),
+    field("unstaged", Shape::Count, "Rows with a worktree column, unmerged ones excluded."),
+    field("untracked", Shape::Count, "Untracked rows."),
+    field("conflicted", Shape::Count, "Unmerged rows."),
+    sometimes("bare", Shape::Boolean, "True for a bare repository."),
+];
+
+const SUBMODULES: &[Field] = &[
+    field("total", Shape::Count, "Gitlinks in the index."),
+    field("clean", Shape::Count, "Checked out at the recorded commit."),
+    field("drifted", Shape::Count, "Checked out at another commit."),
+    field("uninitialized", Shape::Count, "Not checked out."),
+    field("conflicts", Shape::Count, "Unmerged gitlinks."),
+    field("attention", Shape::List(&Shape::Object(SUBMODULE_ROW)), "The first ten that are not clean."),
+    field("attentionTruncated", Shape::Boolean, "More than ten are not clean."),
+];
+
+const SUBMODULE_ROW: &[Field] = &[
+    field("state", Shape::OneOf(&[" ", "-", "+", "U"]), "State letter of `git submodule status`."),
+    field("commit", Shape::Text, "Recorded commit; of an unmerged one, our side's."),
+    field("path", Shape::Text, "Path relative to the top of the superproject."),
+    sometimes("pathEncoding", ESCAPED, "Set where `path` is escaped."),
+    field("description", Shape::Text, "Always empty."),
+];
+
+const RECENT_COMMIT: &[Field] = &[
+    field("sha", Shape::Text, "Abbreviated id."),
+    field("subject", Shape::Text, "First paragraph of the message in one line."),
+    field("author", Shape::Text, "Author's name."),
+    field("date", Shape::Text, "Author time, ISO 8601 with offset."),
+];
+
+const CONVENTIONS: &[Field] = &[
+    field(
+        "conventionalCommitRatio",
+        Shape::Nullable("number from 0 to 1"),
+        "Share of the last 50 subjects of the form `type(scope)!: text`; null without commits.",
+    ),
+    field("defaultBranch", Shape::Nullable("string"), "Target of `refs/remotes/origin/HEAD`."),
+];
+
+const ROWS: Shape = Shape::List(&Shape::Object(STATUS_ROW));
+
+const STATUS_ROW: &[Field] = &[
+    field("status", Shape::Text, "Two columns: index, worktree."),
+    field("path", Shape::Text, "Repository-relative path; the new one of a rename."),
+    sometimes("pathEncoding", ESCAPED, "Set where `path` is escaped."),
+    sometimes("origPath", Shape::Text, "Old path of a rename."),
+    sometimes("origPathEncoding", ESCAPED, "Set where `origPath` is escaped."),
+    sometimes(
+        "filtered",
+        Shape::Boolean,
+        "A filter attribute applies: no filter was run, the row rests on size and times.",
+    ),
+    sometimes("submodule", Shape::Text, "Of a submodule, what differs: C commit, M content, U untracked content."),
+];
+
+const TOTALS: &[Field] = &[
+    field("staged", Shape::Count, "Rows with an index column."),
+    field("unstaged", Shape::Count, "Rows with a worktree column."),
+    field("untracked", Shape::Count, "Untracked rows."),
+    field("conflicted", Shape::Count, "Unmerged rows."),
+];
+
+const PARTIAL: &[Field] = &[
+    field("reason", Shape::Text, "Stable name, for example `deadline`."),
+    field("details", Shape::Text, "What was left out and how to get it."),
+];
+
+const ESCAPED: Shape = Shape::OneOf(&["escaped"]);
+
+const fn field(name: &'static str, shape: Shape, description: &'static str) -> Field {
+    Field { name, shape, optional: false, description }
+}
+
+const fn sometimes(name: &'static str, shape: Shape, description: &'static str) -> Field {
+    Field { name, shape, optional: true, description }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{path::PathEncoding, results::*};
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    /// Fails where a value and its rows differ: a key without a row, a row without a key, a value of another shape.
+    fn agrees(at: &str, shape: &Shape, value: &Value) {
+        match shape {
+            Shape::Text => assert!(value.is_string(), "{at}: {value}"),
+            Shape::Count => assert!(value.is_u64(), "{at}: {value}"),
+            Shape::Boolean => assert!(value.is_boolean(), "{at}: {value}"),
+            Shape::OneOf(words) => assert!(value.as_str().is_some_and(|w| words.contains(&w)), "{at}: {value}"),
+            Shape::Nullable(_) => assert!(!value.is_object() && !value.is_array(), "{at}: {value}"),
+            Shape::List(item) => {
+                let items = value.as_array().expect("a list shape holds a list");
+                assert!(!items.is_empty(), "{at}: the sample is empty and proves nothing");
+                items.iter().for_each(|one| agrees(&format!("{at}[]"), item, one));
+            }
+            Shape::Object(fields) => {
+                let object = value.as_object().expect("an object shape holds an object");
+                let keys: BTreeSet<_> = object.keys().map(String::as_str).collect();
+                let rows: BTreeSet<_> = fields.iter().map(|field| field.name).collect();
+                assert_eq!(keys, rows, "{at}");
+                fields.iter().for_each(|f| agrees(&format!("{at}.{}", f.name), &f.shape, &object[f.name]));
+            }
+        }
+    }
+
+    /// Fails where a field that the rows call required may be left out of the JSON.
+    fn required_stay(at: &str, fields: &[Field], value: &Value) {
+        let object = value.as_object().expect("an object shape holds an object");
+        for field in fields {
+            let Some(inner) = object.get(field.name) else {
+                assert!(field.optional, "{at}.{} may be absent", field.name);
+                continue;
+            };
+            assert!(!field.optional, "{at}.{} is there in the poorest value", field.name);
+            match (&field.shape, inner) {
+                (Shape::Object(rows), _) => required_stay(field.name, rows, inner),
+                (Shape::List(Shape::Object(rows)), Value::Array(items)) => {
+                    items.iter().for_each(|one| required_stay(field.name, rows, one));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn both(tool: &Tool, rich: &impl serde::Serialize, poor: &impl serde::Serialize) {
+        let json = |value| serde_json::to_value(value).expect("results serialise");
+        agrees(tool.name, &Shape::Object(tool.data), &serde_json::to_value(rich).expect("results serialise"));
+        required_stay(tool.name, tool.data, &json(poor));
+    }
+
+    fn rich_row() -> StatusRow {
+        StatusRow {
+            status: "R ".into(),
+            path: "new".into(),
+            path_encoding: Some(PathEncoding::Escaped),
+            orig_path: Some("old".into()),
+            orig_path_encoding: Some(PathEncoding::Escaped),
+            filtered: true,
+            submodule: Some("C".into()),
+        }
+    }
+
+    fn poor_row() -> StatusRow {
+        let rich = rich_row();
+        StatusRow {
+            path_encoding: None,
+            orig_path: None,
+            orig_path_encoding: None,
+            filtered: false,
+            submodule: None,
+            ..rich
+        }
+    }
+
+    fn partial() -> Option<Partial> {
+        Some(Partial { reason: "deadline".into(), details: "cut".into() })
+    }
+
+    #[test]
+    fn status_rows_match_the_type() {
+        let rich = Status {
+            branch: Some("main".into()),
+            detached: false,
+            head: Some("0".repeat(40)),
+            upstream: Some("origin/main".into()),
+            upstream_gone: false,
+            ahead: 1,
+            behind: 2,
+            clean: false,
+            changed_files: 1,
+            entries: vec![rich_row()],
+            truncated: true,
+            next_cursor: Some("c".into()),
+            partial: partial(),
+        };
+        let poor = Status {
+            branch: None,
+            head: None,
+            upstream: None,
+            entries: vec![poor_row()],
+            next_cursor: None,
+            partial: None,
+            ..rich.clone()
+        };
+        both(&STATUS, &rich, &poor);
+    }
+
+    #[test]
+    fn changes_rows_match_the_type() {
+        let rows = || vec![rich_row()];
+        let rich = Changes {
+            staged: rows(),
+            unstaged: rows(),
+            untracked: rows(),
+            conflicted: rows(),
+            totals: ChangesTotals::default(),
+            truncated: true,
+            next_cursor: Some("c".into()),
+            partial: partial(),
+        };
+        let poor = Changes { staged: vec![poor_row()], next_cursor: None, partial: None, ..rich.clone() };
+        let mut poor = poor;
+        (poor.unstaged, poor.untracked, poor.conflicted) = (vec![], vec![], vec![]);
+        both(&CHANGES, &rich, &poor);
+    }
+
+    #[test]
+    fn brief_rows_match_the_type() {
+        let attention = SubmoduleRow {
+            state: SubmoduleState::Drifted,
+            commit: "0".repeat(40),
+            path: "sub".into(),
+            path_encoding: Some(PathEncoding::Escaped),
+            description: String::new(),
+        };
+        let commit = RecentCommit {
+            sha: "0123456".into(),
+            subject: "fix: it".into(),
+            author: "A".into(),
+            date: "2026-01-01T00:00:00+00:00".into(),
+        };
+        let rich = Brief {
+            head: BriefHead {
+                branch: Some("main".into()),
+                detached: false,
+                sha: Some("0123456".into()),
+                upstream: None,
+                upstream_gone: false,
+                ahead: 0,
+                behind: 0,
+            },
+            operation_in_progress: Some(Operation::CherryPick),
+            working_tree: BriefWorkingTree {
+                clean: true,
+                staged: 0,
+                unstaged: 0,
+                untracked: 0,
+                conflicted: 0,
+                bare: true,
+            },
+            stashes: 0,
+            submodules: BriefSubmodules { attention: vec![attention.clone()], ..BriefSubmodules::default() },
+            recent_commits: vec![commit],
+            conventions: Conventions { conventional_commit_ratio: Some(0.5), default_branch: None },
+            hints: vec!["look".into()],
+            partial: partial(),
+        };
+        let mut poor = Brief { operation_in_progress: None, partial: None, ..rich.clone() };
+        poor.working_tree.bare = false;
+        poor.submodules.attention[0].path_encoding = None;
+        both(&BRIEF, &rich, &poor);
+    }
+}

@@ -1,0 +1,249 @@
+//! JSON Schemas of the rows, and the entry of a tool in `tools/list`. Hosts are strict in different ways, so: a root
+//! object, no `$ref`, no unions, no type arrays. Trust: renders constants of this crate and nothing else.
+
+use crate::{
+    limits::MAX_PATH_BYTES,
+    tool::{Annotations, Field, Kind, Shape, Tool},
+};
+use serde_json::{Map, Value, json};
+
+/// How much of a result is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The envelope and one level of `data`, open below.
+    Brief,
+    /// Every field, with its meaning.
+    Full,
+}
+
+/// What an entry of `tools/list` carries besides name, description and input schema; depends on the protocol's era.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Members {
+    /// Hints about what the tool may do.
+    pub annotations: bool,
+    /// Title for people.
+    pub title: bool,
+    /// Output schema, if any.
+    pub output: Option<Detail>,
+}
+
+/// The entry of `tool` in `tools/list` under the name `spelled`.
+#[must_use]
+pub fn entry(tool: &Tool, spelled: &str, members: Members) -> Value {
+    let mut entry = Map::new();
+    entry.insert("name".into(), spelled.into());
+    entry.insert("description".into(), tool.description.into());
+    entry.insert("inputSchema".into(), input(tool));
+    if members.annotations {
+        entry.insert("annotations".into(), annotations(tool.annotations));
+    }
+    if members.title {
+        entry.insert("title".into(), tool.title.into());
+    }
+    if let Some(detail) = members.output {
+        entry.insert("outputSchema".into(), output(tool, detail));
+    }
+    Value::Object(entry)
+}
+
+/// Schema of a tool's arguments.
+#[must_use]
+pub fn input(tool: &Tool) -> Value {
+    let mut properties = Map::new();
+    for argument in tool.arguments {
+        let mut schema = accepts(&argument.kind);
+        schema.insert("description".into(), argument.description.into());
+        properties.insert(argument.name.into(), Value::Object(schema));
+    }
+    let mut root = object(properties);
+    root.insert("additionalProperties".into(), false.into());
+    require(&mut root, tool.arguments.iter().filter(|argument| argument.required).map(|argument| argument.name));
+    Value::Object(root)
+}
+
+/// Schema of a tool's results, errors included: `data` in good ones, `error` in bad ones.
+#[must_use]
+pub fn output(tool: &Tool, detail: Detail) -> Value {
+    let error = json!({
+        "type": "object",
+        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
+        "required": ["code", "message"],
+    });
+    let mut properties = Map::new();
+    properties.insert("tool".into(), json!({"type": "string"}));
+    properties.insert("readOnly".into(), json!({"type": "boolean"}));
+    properties.insert("source".into(), json!({"type": "string"}));
+    properties.insert("repoPath".into(), json!({"type": "string"}));
+    properties.insert("data".into(), Value::Object(fields(tool.data, detail)));
+    properties.insert("error".into(), error);
+    let mut root = object(properties);
+    require(&mut root, ["tool", "readOnly"]);
+    Value::Object(root)
+}
+
+fn annotations(hints: Annotations) -> Value {
+    json!({
+        "readOnlyHint": hints.read_only,
+        "destructiveHint": hints.destructive,
+        "idempotentHint": hints.idempotent,
+        "openWorldHint": hints.open_world,
+    })
+}
+
+fn accepts(kind: &Kind) -> Map<String, Value> {
+    let schema = match kind {
+        Kind::Path => json!({"type": "string", "minLength": 1, "maxLength": MAX_PATH_BYTES}),
+        Kind::Text { min: 0, max } => json!({"type": "string", "maxLength": max}),
+        Kind::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max}),
+        Kind::Integer { min, max, default } => {
+            with_default(json!({"type": "integer", "minimum": min, "maximum": max}), default.map(Value::from))
+        }
+        Kind::Boolean { default } => with_default(json!({"type": "boolean"}), default.map(Value::from)),
+        Kind::OneOf { words, default } => {
+            with_default(json!({"type": "string", "enum": words}), default.map(Value::from))
+        }
+        Kind::ListOf { item, min, max } => {
+            json!({"type": "array", "items": accepts(item), "minItems": min, "maxItems": max})
+        }
+    };
+    into_map(schema)
+}
+
+fn with_default(mut schema: Value, default: Option<Value>) -> Value {
+    if let Some(default) = default {
+        schema["default"] = default;
+    }
+    schema
+}
+
+fn fields(rows: &[Field], detail: Detail) -> Map<String, Value> {
+    let mut properties = Map::new();
+    for row in rows {
+        let mut schema = holds(&row.shape, detail);
+        if detail == Detail::Full {
+            let meaning = match row.shape {
+                Shape::Nullable(what) => format!("{what}, or null. {}", row.description),
+                _ => row.description.to_owned(),
+            };
+            schema.insert("description".into(), meaning.into());
+        }
+        properties.insert(row.name.into(), Value::Object(schema));
+    }
+    let mut root = object(properties);
+    require(&mut root, rows.iter().filter(|row| !row.optional).map(|row| row.name));
+    root
+}
+
+fn holds(shape: &Shape, detail: Detail) -> Map<String, Value> {
+    let schema = match (shape, detail) {
+        (Shape::Text, _) => json!({"type": "string"}),
+        (Shape::Count, _) => json!({"type": "integer", "minimum": 0}),
+        (Shape::Boolean, _) => json!({"type": "boolean"}),
+        (Shape::OneOf(words), _) => json!({"type": "string", "enum": words}),
+        (Shape::Nullable(what), _) => json!({"description": format!("{what}, or null")}),
+        (Shape::Object(_), Detail::Brief) => json!({"type": "object"}),
+        (Shape::Object(rows), Detail::Full) => Value::Object(fields(rows, detail)),
+        (Shape::List(_), Detail::Brief) => json!({"type": "array"}),
+        (Shape::List(item), Detail::Full) => json!({"type": "array", "items": holds(item, detail)}),
+    };
+    into_map(schema)
+}
+
+fn object(properties: Map<String, Value>) -> Map<String, Value> {
+    let mut root = Map::new();
+    root.insert("type".into(), "object".into());
+    root.insert("properties".into(), Value::Object(properties));
+    root
+}
+
+fn require<'a>(root: &mut Map<String, Value>, names: impl IntoIterator<Item = &'a str>) {
+    let names: Vec<Value> = names.into_iter().map(Value::from).collect();
+    if !names.is_empty() {
+        root.insert("required".into(), Value::Array(names));
+    }
+}
+
+fn into_map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => Map::from_iter([("const".to_owned(), other)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::TOOLS;
+
+    fn every_schema() -> impl Iterator<Item = (String, Value)> {
+        TOOLS.iter().flat_map(|tool| {
+            [
+                (format!("{} input", tool.name), input(tool)),
+                (format!("{} brief output", tool.name), output(tool, Detail::Brief)),
+                (format!("{} full output", tool.name), output(tool, Detail::Full)),
+            ]
+        })
+    }
+
+    fn walk(value: &Value, visit: &mut impl FnMut(&Map<String, Value>)) {
+        match value {
+            Value::Object(map) => {
+                visit(map);
+                map.values().for_each(|inner| walk(inner, visit));
+            }
+            Value::Array(items) => items.iter().for_each(|inner| walk(inner, visit)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn nothing_that_a_host_chokes_on() {
+        for (name, schema) in every_schema() {
+            assert_eq!(schema["type"], "object", "{name}");
+            walk(&schema, &mut |map| {
+                for word in ["$ref", "$defs", "oneOf", "anyOf", "allOf", "not", "if", "format", "pattern", "const"] {
+                    assert!(!map.contains_key(word), "{name} uses {word}");
+                }
+                assert!(!map.get("type").is_some_and(Value::is_array), "{name} has a type array");
+            });
+        }
+    }
+
+    #[test]
+    fn input_schemas_are_closed_and_output_schemas_open() {
+        for tool in TOOLS {
+            assert_eq!(input(tool)["additionalProperties"], false);
+            walk(&output(tool, Detail::Full), &mut |map| assert!(!map.contains_key("additionalProperties")));
+        }
+    }
+
+    #[test]
+    fn bounds_and_defaults_of_the_contract_stand_in_the_schema() {
+        let schema = input(&TOOLS[0]);
+        let commits = &schema["properties"]["recentCommits"];
+        assert_eq!(
+            (&commits["minimum"], &commits["maximum"], &commits["default"]),
+            (&json!(1), &json!(20), &json!(10))
+        );
+        assert_eq!(schema["properties"]["repoPath"]["maxLength"], 32_768);
+        assert_eq!(schema["properties"]["repoId"]["maxLength"], 4_096);
+        assert_eq!(schema["required"], json!(["repoPath"]));
+    }
+
+    #[test]
+    fn brief_is_one_level_deep_and_full_is_not() {
+        let brief = output(&TOOLS[0], Detail::Brief);
+        assert_eq!(brief["properties"]["data"]["properties"]["head"], json!({"type": "object"}));
+        let full = output(&TOOLS[0], Detail::Full);
+        assert!(full["properties"]["data"]["properties"]["head"]["properties"]["branch"]["description"].is_string());
+    }
+
+    #[test]
+    fn members_follow_the_era() {
+        let bare = entry(&TOOLS[0], "repo_brief", Members::default());
+        let keys: Vec<_> = bare.as_object().expect("an entry is an object").keys().cloned().collect();
+        assert_eq!(keys, ["description", "inputSchema", "name"]);
+        let all = Members { annotations: true, title: true, output: Some(Detail::Brief) };
+        assert_eq!(entry(&TOOLS[0], "repo.brief", all)["annotations"]["openWorldHint"], false);
+    }
+}

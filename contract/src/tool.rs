@@ -1,0 +1,185 @@
+//! The shape of a tool's row: everything that `tools/list`, the argument check and the documentation say about a tool.
+//! Trust: rows are constants of this crate; nothing in them comes from outside.
+
+/// One tool, as data.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool {
+    /// Contract name with a dot, for example `repo.status`; the name in results and in the audit log.
+    pub name: &'static str,
+    /// A few words for people (eras from 2025-06-18 on).
+    pub title: &'static str,
+    /// For an agent that decides what to do next; the first sentence says when to call the tool.
+    pub description: &'static str,
+    /// Group by which an operator narrows the list.
+    pub toolset: Toolset,
+    /// What the tool may do to the world.
+    pub annotations: Annotations,
+    /// Result field `source`.
+    pub source: &'static str,
+    /// Arguments in the order in which a reader wants them.
+    pub arguments: &'static [Argument],
+    /// Fields of the result's `data`.
+    pub data: &'static [Field],
+}
+
+impl Tool {
+    /// The spelling for hosts that refuse dots, for example `repo_status`.
+    #[must_use]
+    pub fn underscored(&self) -> String {
+        self.name.replace('.', "_")
+    }
+
+    /// The row of the argument `name`.
+    #[must_use]
+    pub fn argument(&self, name: &str) -> Option<&'static Argument> {
+        self.arguments.iter().find(|argument| argument.name == name)
+    }
+}
+
+/// Group by which an operator narrows the list (`--toolsets`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Toolset {
+    /// One repository, read only.
+    Inspect,
+    /// Many repositories at once, read only.
+    Fleet,
+    /// Restore points and the timeline of what happened.
+    Safety,
+    /// Proposals of writes, which a person decides on.
+    Propose,
+    /// Who else works here.
+    Agents,
+}
+
+impl Toolset {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Toolset; 5] =
+        [Toolset::Inspect, Toolset::Fleet, Toolset::Safety, Toolset::Propose, Toolset::Agents];
+
+    /// The word on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Toolset::Inspect => "inspect",
+            Toolset::Fleet => "fleet",
+            Toolset::Safety => "safety",
+            Toolset::Propose => "propose",
+            Toolset::Agents => "agents",
+        }
+    }
+
+    /// The toolset of that word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Toolset> {
+        Toolset::ALL.into_iter().find(|toolset| toolset.name() == word)
+    }
+}
+
+/// The four hints of MCP. All are stated, because the protocol's defaults call a local read destructive and open-world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Annotations {
+    /// Changes nothing.
+    pub read_only: bool,
+    /// May destroy something.
+    pub destructive: bool,
+    /// Calling it twice is as good as once.
+    pub idempotent: bool,
+    /// Talks to something outside this machine.
+    pub open_world: bool,
+}
+
+impl Annotations {
+    /// A read of local files.
+    pub const LOCAL_READ: Annotations =
+        Annotations { read_only: true, destructive: false, idempotent: true, open_world: false };
+}
+
+/// One argument of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Argument {
+    /// Name in `arguments`.
+    pub name: &'static str,
+    /// What values are accepted.
+    pub kind: Kind,
+    /// The call is refused without it.
+    pub required: bool,
+    /// One sentence for an agent.
+    pub description: &'static str,
+}
+
+/// What values an argument accepts. Lengths count Unicode scalar values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An absolute path without NUL, not blank, of at most [`crate::limits::MAX_PATH_BYTES`] characters.
+    Path,
+    /// Text.
+    Text {
+        /// Least length.
+        min: usize,
+        /// Greatest length.
+        max: usize,
+    },
+    /// An integer, written as one: `3.0` is refused.
+    Integer {
+        /// Least value.
+        min: i64,
+        /// Greatest value.
+        max: i64,
+        /// Value when the argument is absent.
+        default: Option<i64>,
+    },
+    /// True or false.
+    Boolean {
+        /// Value when the argument is absent.
+        default: Option<bool>,
+    },
+    /// One of these words.
+    OneOf {
+        /// The words.
+        words: &'static [&'static str],
+        /// Word when the argument is absent.
+        default: Option<&'static str>,
+    },
+    /// A list of values of one kind.
+    ListOf {
+        /// What each item accepts.
+        item: &'static Kind,
+        /// Fewest items.
+        min: usize,
+        /// Most items.
+        max: usize,
+    },
+}
+
+/// One field of a result.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Name in the JSON object.
+    pub name: &'static str,
+    /// What stands there.
+    pub shape: Shape,
+    /// Absent in some answers.
+    pub optional: bool,
+    /// What it means; shown in full schemas.
+    pub description: &'static str,
+}
+
+/// What a result field holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    /// A string.
+    Text,
+    /// An integer that is not negative.
+    Count,
+    /// True or false.
+    Boolean,
+    /// One of these strings.
+    OneOf(&'static [&'static str]),
+    /// A value that may be null; the word says what it is otherwise. Rendered without a type, because hosts choke on
+    /// type arrays and unions.
+    Nullable(&'static str),
+    /// An object with these fields, open for later ones.
+    Object(&'static [Field]),
+    /// A list of such values.
+    List(&'static Shape),
+}

@@ -1,0 +1,25 @@
+//! Every decoder of every edge on arbitrary bytes; `ipc/tests/corpus.rs` is the same judgement on the stable toolchain.
+//! Trust: the input is the fuzzer's.
+#![no_main]
+
+use bulkhead_ipc::{
+    codec,
+    edge::{
+        launcher::{FromLauncher, ToLauncher},
+        read::{Answer, FromRead, ToRead},
+    },
+    frame,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = codec::decode::<ToRead>(bytes);
+    let _ = codec::decode::<FromRead>(bytes);
+    let _ = codec::decode::<ToLauncher>(bytes);
+    let _ = codec::decode::<FromLauncher>(bytes);
+    let _ = codec::decode_answer::<Answer>(bytes);
+    let _ = frame::read(&mut &*bytes);
+    let mut assembler = frame::Assembler::default();
+    assembler.push(bytes);
+    while let Ok(Some(_)) = assembler.next() {}
+});

@@ -1,0 +1,291 @@
+//! The launcher's loop: requests of the supervisor in, workers and their ends out.
+//! Trust: every packet may come from a taken-over supervisor; whatever is not one of the three small requests ends it all.
+
+use crate::{Table, outbox::Outbox, rate::Rate};
+use bulkhead_ipc::{
+    codec,
+    edge::{
+        WorkerKind,
+        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, MAX_STATUS, StatusOf, ToLauncher},
+    },
+};
+use bulkhead_sandbox::{
+    children::{self, Deaths, Ended},
+    fork::{self, Forked},
+    handover,
+    image::Image,
+    jail,
+    spawn::{self, SpawnError},
+};
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::process::parent_id,
+    },
+    time::{Duration, Instant},
+};
+
+/// Workers that live at the same time. A request beyond it is a violation: the supervisor counts a worker from its
+/// request until it has heard [`FromLauncher::Ended`].
+pub const MAX_CHILDREN: usize = 32;
+/// Exit code after a request that is not legal.
+pub const EXIT_VIOLATION: i32 = 80;
+/// Exit code when the socket or the watch over the children failed.
+pub const EXIT_BROKEN: i32 = 81;
+/// How long the launcher waits for killed workers before it leaves them to the kernel.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// Forks the launcher; call it before the first thread exists and before standard input is read. The caller becomes
+/// the supervisor.
+///
+/// # Errors
+/// When the own executable cannot be held, or the fork fails.
+pub fn start(table: Table) -> io::Result<Forked> {
+    let image = Image::hold()?;
+    fork::launcher(move |socket| serve(socket, image, table))
+}
+
+/// Serves the supervisor at the other end of `socket` until it closes it; all workers have ended after that. The
+/// result is the exit code: 0, [`EXIT_VIOLATION`] or [`EXIT_BROKEN`].
+#[must_use]
+pub fn serve(socket: OwnedFd, image: Image, table: Table) -> i32 {
+    // what is missing here is seen by the supervisor, which asks for the status of this process
+    let _ = jail::launcher::launcher();
+    let end = match Launcher::new(socket, image, table) {
+        Ok(mut launcher) => {
+            let end = launcher.run();
+            launcher.end_children();
+            end
+        }
+        Err(e) => Stop::Broken(e),
+    };
+    let (code, why) = match end {
+        Stop::Closed => return 0,
+        Stop::Violation(why) => (EXIT_VIOLATION, why),
+        Stop::Broken(e) => (EXIT_BROKEN, e.to_string()),
+    };
+    // a closed standard error is no reason to panic
+    let _ = writeln!(io::stderr(), "bulkhead launcher: {why}; all workers were ended");
+    code
+}
+
+/// Why the loop ends.
+enum Stop {
+    Closed,
+    Violation(String),
+    Broken(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(e: io::Error) -> Self {
+        match e.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Stop::Closed,
+            _ => Stop::Broken(e),
+        }
+    }
+}
+
+impl From<Errno> for Stop {
+    fn from(e: Errno) -> Self {
+        Stop::Broken(e.into())
+    }
+}
+
+struct Launcher {
+    socket: OwnedFd,
+    image: Image,
+    table: Table,
+    deaths: Deaths,
+    /// Announced and not yet reaped: their process ids cannot have been given to anyone else.
+    children: BTreeSet<i32>,
+    outbox: Outbox,
+    rate: Rate,
+    supervisor: u32,
+    packet: Vec<u8>,
+}
+
+impl Launcher {
+    fn new(socket: OwnedFd, image: Image, table: Table) -> io::Result<Self> {
+        spawn::set_nonblocking(&socket)?;
+        Ok(Self {
+            socket,
+            image,
+            table,
+            deaths: Deaths::watch()?,
+            children: BTreeSet::new(),
+            outbox: Outbox::default(),
+            rate: Rate::new(Instant::now()),
+            supervisor: parent_id(),
+            packet: vec![0; MAX_PACKET],
+        })
+    }
+
+    fn run(&mut self) -> Stop {
+        loop {
+            if let Err(stop) = self.turn() {
+                return stop;
+            }
+        }
+    }
+
+    fn turn(&mut self) -> Result<(), Stop> {
+        let mut wanted = PollFlags::empty();
+        wanted.set(PollFlags::POLLIN, !self.outbox.is_full());
+        wanted.set(PollFlags::POLLOUT, !self.outbox.is_empty());
+        let mut fds = [PollFd::new(self.socket.as_fd(), wanted), PollFd::new(self.deaths.fd(), PollFlags::POLLIN)];
+        match poll(&mut fds, PollTimeout::NONE) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok(()),
+            Err(e) => return Err(e.into()),
+        }
+        let [socket, deaths] = fds.map(|fd| fd.revents().unwrap_or(PollFlags::all()));
+        if !deaths.is_empty() {
+            self.reap()?;
+        }
+        if socket.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
+            return Err(Stop::Closed);
+        }
+        if socket.contains(PollFlags::POLLIN) {
+            self.hear()?;
+        }
+        Ok(self.outbox.flush(self.socket.as_fd())?)
+    }
+
+    fn reap(&mut self) -> Result<(), Stop> {
+        for (pid, ended) in self.deaths.drain() {
+            // one that was never announced ended while it was being set up; its asker has heard `SpawnFailed`
+            if self.children.remove(&pid) {
+                let end = match ended {
+                    Ended::Exit(code) => End::Exit(code),
+                    Ended::Signal(signal) => End::Signal(signal),
+                };
+                self.say(&FromLauncher::Ended { pid, end }, Vec::new())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self) -> Result<(), Stop> {
+        let len = match handover::receive(self.socket.as_fd(), &mut self.packet, 0) {
+            Ok((0, _)) => return Err(Stop::Closed),
+            Ok((len, _)) => len,
+            Err(e) => match e.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => return Ok(()),
+                io::ErrorKind::InvalidData => return Err(Stop::Violation(format!("a packet of the supervisor: {e}"))),
+                _ => return Err(e.into()),
+            },
+        };
+        let request = codec::decode(&self.packet[..len])
+            .map_err(|e| Stop::Violation(format!("a packet of the supervisor: {e}")))?;
+        match request {
+            ToLauncher::Spawn { ticket, kind, path } => self.spawn(ticket, kind, path),
+            ToLauncher::Kill { pid } if pid <= 0 => Err(Stop::Violation(format!("a kill of {pid}"))),
+            ToLauncher::Kill { pid } => self.kill(pid),
+            ToLauncher::Status { ticket, of } => {
+                let text = self.status(of).unwrap_or_default();
+                self.say(&FromLauncher::Status { ticket, text }, Vec::new())
+            }
+        }
+    }
+
+    fn spawn(&mut self, ticket: u32, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<(), Stop> {
+        if let Some(len) = path.as_ref().map(Vec::len).filter(|len| *len > MAX_SPAWN_PATH) {
+            return Err(Stop::Violation(format!("a path of {len} bytes")));
+        }
+        if self.children.len() >= MAX_CHILDREN {
+            return Err(Stop::Violation(format!("a worker beyond the {MAX_CHILDREN} that may live")));
+        }
+        let started = if self.rate.take(Instant::now()) {
+            self.start_worker(kind, path)
+        } else {
+            Err(SpawnError { step: "rate", errno: Errno::EAGAIN as i32 })
+        };
+        match started {
+            Ok((pid, ends)) => {
+                self.children.insert(pid);
+                self.say(&FromLauncher::Spawned { ticket, pid }, ends.into())
+            }
+            Err(SpawnError { step, errno }) => {
+                self.say(&FromLauncher::SpawnFailed { ticket, errno, step: step.to_owned() }, Vec::new())
+            }
+        }
+    }
+
+    /// A running worker whose pipe holds its first frame, and our three ends in the order of [`FromLauncher::Spawned`].
+    fn start_worker(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<(i32, [OwnedFd; 3]), SpawnError> {
+        let frame = self
+            .table
+            .first_frame(kind, path)
+            .map_err(|_| SpawnError { step: "first frame", errno: Errno::EMSGSIZE as i32 })?;
+        let child = spawn::worker(&self.image, kind.name())?;
+        match fill(&child, &frame) {
+            Ok(()) => Ok((child.pid, [child.requests, child.answers, child.stderr])),
+            Err(e) => {
+                // not announced; it is reaped with the others, and nothing is said about it again
+                let _ = children::kill_child(child.pid);
+                Err(SpawnError { step: "first frame", errno: e.raw_os_error().unwrap_or(Errno::EIO as i32) })
+            }
+        }
+    }
+
+    fn kill(&self, pid: i32) -> Result<(), Stop> {
+        if self.children.contains(&pid) {
+            children::kill_child(pid)?;
+        }
+        Ok(())
+    }
+
+    fn status(&self, of: StatusOf) -> Option<Vec<u8>> {
+        let whose = match of {
+            StatusOf::Worker { pid } => self.children.get(&pid)?.to_string(),
+            StatusOf::Launcher => "self".to_owned(),
+            StatusOf::Supervisor if parent_id() == self.supervisor => self.supervisor.to_string(),
+            StatusOf::Supervisor => return None,
+        };
+        let mut text = Vec::new();
+        File::open(format!("/proc/{whose}/status")).ok()?.take(MAX_STATUS as u64).read_to_end(&mut text).ok()?;
+        Some(text)
+    }
+
+    fn say(&mut self, message: &FromLauncher, descriptors: Vec<OwnedFd>) -> Result<(), Stop> {
+        self.outbox.put(message, descriptors).map_err(|e| Stop::Broken(io::Error::other(e)))
+    }
+
+    /// Kills every worker and waits until they are gone, so that none outlives the launcher.
+    fn end_children(&mut self) {
+        for pid in &self.children {
+            let _ = children::kill_child(*pid);
+        }
+        let deadline = Instant::now() + LAST_WAIT;
+        while !self.children.is_empty() {
+            for (pid, _) in self.deaths.drain() {
+                self.children.remove(&pid);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
+            if !self.children.is_empty() {
+                let _ = poll(&mut [PollFd::new(self.deaths.fd(), PollFlags::POLLIN)], timeout);
+            }
+        }
+    }
+}
+
+/// Makes our ends non-blocking and puts the first frame into the pipe. A pipe of less than its usual 64 KiB (the user
+/// has too many) makes this fail; it must not block, since the worker may never read.
+fn fill(child: &spawn::Child, frame: &[u8]) -> io::Result<()> {
+    for end in [&child.requests, &child.answers, &child.stderr] {
+        spawn::set_nonblocking(end)?;
+    }
+    // a worker that is already gone answers EPIPE: the runtime ignores SIGPIPE in this process
+    File::from(child.requests.try_clone()?).write_all(frame)
+}

@@ -1,0 +1,112 @@
+//! The fixed table: what the first frame of each kind of worker says.
+//! Trust: built by the front door from the command line before the fork; the only later addition is an opaque path.
+
+use bulkhead_ipc::{
+    Error, codec,
+    edge::{
+        WorkerKind,
+        launcher::MAX_SPAWN_PATH,
+        read::{Init, ToRead},
+    },
+    frame,
+};
+
+/// Bytes to which a row may encode, without a path. The launcher writes the first frame before anybody reads the
+/// pipe, so frame and path together must fit the pipe's 64 KiB.
+pub const MAX_INIT: usize = 28 * 1024;
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// Too many or too long ceilings, mostly.
+    #[error("what workers are told at start takes {len} bytes; at most {MAX_INIT} fit: name fewer or shorter --root")]
+    TooLong {
+        /// Bytes it would take.
+        len: usize,
+    },
+    /// The codec refused the row.
+    #[error(transparent)]
+    Codec(#[from] Error),
+}
+
+/// What every kind of worker is told at start. Never changes after it was made.
+#[derive(Debug, Clone)]
+pub struct Table {
+    read: Init,
+}
+
+impl Table {
+    /// The table with `read` for every worker-read; a path in it is dropped, because the path comes with the request.
+    ///
+    /// # Errors
+    /// [`TableError::TooLong`] when a first frame would not fit the pipe.
+    pub fn new(mut read: Init) -> Result<Self, TableError> {
+        read.path = None;
+        let table = Self { read };
+        for kind in WorkerKind::ALL {
+            let len = table.first_frame(kind, None)?.len();
+            if len > MAX_INIT {
+                return Err(TableError::TooLong { len });
+            }
+        }
+        Ok(table)
+    }
+
+    /// The whole first frame, length word included, for a worker that is for `path`.
+    ///
+    /// # Errors
+    /// Those of the codec; none for a path of at most [`MAX_SPAWN_PATH`] bytes.
+    pub fn first_frame(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
+        debug_assert!(path.as_ref().is_none_or(|path| path.len() <= MAX_SPAWN_PATH));
+        let body = match kind {
+            WorkerKind::Read => codec::encode(&ToRead::Init(Box::new(Init { path, ..self.read.clone() })))?,
+        };
+        frame::with_length(&body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_ipc::edge::read::OwnerTrust;
+
+    fn init(ceiling: usize) -> Init {
+        Init {
+            demand: Default::default(),
+            empty_root: false,
+            ceilings: vec![vec![b'/'; ceiling]],
+            path: Some(b"/left/over".to_vec()),
+            trust: OwnerTrust::default(),
+            home: None,
+            xdg_config_home: None,
+            memory: 1 << 30,
+            threads: 2,
+        }
+    }
+
+    #[test]
+    fn the_longest_row_with_the_longest_path_fits_a_pipe() {
+        let mut ceiling = MAX_INIT;
+        let table = loop {
+            match Table::new(init(ceiling)) {
+                Ok(table) => break table,
+                Err(TableError::TooLong { .. }) => ceiling -= 1,
+                Err(e) => panic!("{e}"),
+            }
+        };
+        assert!(ceiling > MAX_INIT - 64, "only the words around the ceiling are taken off: {ceiling}");
+        let frame = table.first_frame(WorkerKind::Read, Some(vec![0xff; MAX_SPAWN_PATH])).expect("within the limits");
+        assert!(frame.len() <= 64 * 1024, "{}", frame.len());
+    }
+
+    #[test]
+    fn a_path_is_never_part_of_the_table_and_passes_unchanged() {
+        let table = Table::new(init(10)).expect("short");
+        for path in [None, Some(b"/a\nb/\xff\0".to_vec())] {
+            let frame = table.first_frame(WorkerKind::Read, path.clone()).expect("short");
+            let body = frame::read(&mut &frame[..]).expect("ours").expect("one frame");
+            let ToRead::Init(init) = codec::decode(&body).expect("ours") else { panic!("the first message is Init") };
+            assert_eq!(init.path, path);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The report: what a process cannot do, and which layer of the live process refuses it.
+//! Trust: written by the process itself from what the kernel answered; a reader outside checks it against `/proc`.
+
+/// What the live process has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Enforced {
+    /// One row for each capability, in the order of [`CAPABILITIES`]; a kind of process may leave rows out.
+    pub rows: Vec<Row>,
+}
+
+/// One capability and what takes it away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What a taken-over process would like to do; one of [`CAPABILITIES`].
+    pub capability: &'static str,
+    /// The layers that refuse it, for example `landlock(abi 7)+seccomp`; [`NONE`] where nothing does.
+    pub enforcer: String,
+    /// False where `--isolation required` cannot be met because of this row.
+    pub sufficient: bool,
+    /// What was seen in the live process, or why a layer is missing.
+    pub evidence: String,
+}
+
+/// The enforcer of a capability that nothing takes away.
+pub const NONE: &str = "none";
+
+/// Every capability that a report speaks about, in its order.
+pub const CAPABILITIES: [&str; 15] = [
+    "files-outside-roots",
+    "writes",
+    "metadata-outside-roots",
+    "exec",
+    "network-tcp",
+    "network-udp",
+    "network-unix",
+    "network-other",
+    "signals",
+    "ptrace-and-proc",
+    "kernel-surface",
+    "capabilities",
+    "new-privileges",
+    "core-dumps",
+    "memory-limit",
+];
+
+impl Enforced {
+    /// The rows that keep `--isolation required` from being met.
+    pub fn missing(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| !row.sufficient)
+    }
+}

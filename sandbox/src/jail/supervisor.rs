@@ -1,0 +1,96 @@
+//! The supervisor's own jail, put on before it reads a byte: pipes, standard input and output, one socket.
+//! Trust: no input but a descriptor of its own; the kernel's answers are read.
+
+use super::seen::{Seen, Step};
+use super::{no_socket, out_of_reach};
+use crate::early;
+use crate::enforced::Enforced;
+use crate::layers::landlock::{self, Readable};
+use crate::layers::{Missing, capabilities, rlimits, seccomp};
+use crate::policy::{Live, supervisor};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
+
+/// Locks the calling process down: not dumpable, no capabilities, a Landlock domain without a rule, and both filters.
+/// Descriptors that are open stay usable; `launcher_socket` is the only one on which packets may be sent and received, so
+/// its number must not change. Call it with one thread, after the event loop is built. Never fails: the rows say what is
+/// missing.
+#[must_use]
+pub fn supervisor(launcher_socket: BorrowedFd<'_>) -> Enforced {
+    // read back below
+    let _ = early::set(libc::PR_SET_DUMPABLE, 0);
+    let _ = early::set(libc::PR_SET_NO_NEW_PRIVS, 1);
+    let mut seen = Seen::start(false, "no file");
+    seen.capabilities = capabilities::drop_all().into();
+    seen.enter(landlock::restrict(Readable::default()));
+    if seen.landlock.on().is_some() {
+        match out_of_reach(Path::new("/")) {
+            Ok(answer) => seen.tries.push(format!("root directory answers {answer}")),
+            Err(text) => {
+                seen.landlock =
+                    Step::Failed(Missing(format!("on by the kernel's word, but the root directory {text}")));
+            }
+        }
+    }
+    // a descriptor is never negative
+    let live = Live { launcher_socket: launcher_socket.as_raw_fd().cast_unsigned(), ..Live::worker() };
+    seen.standing = rlimits::standing();
+    seen.kill = seccomp::install_policy(seccomp::kill, supervisor::POLICY.kill, &live).into();
+    seen.allow = seccomp::install_policy(seccomp::allow, supervisor::POLICY.allow.unwrap_or_default(), &live).into();
+    if seen.allow.on().is_some() {
+        match no_socket() {
+            Ok(bite) => seen.bite = bite,
+            Err(text) => seen.allow = Step::Failed(Missing(format!("seccomp: filter is on, but {text}"))),
+        }
+    }
+    seen.confined()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handover::{receive, send};
+    use crate::trial::{ensure, passes};
+    use nix::errno::Errno;
+    use nix::fcntl::{OFlag, open};
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    use nix::sys::stat::Mode;
+    use std::os::fd::{AsFd, OwnedFd};
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC).expect("two ends")
+    }
+
+    #[test]
+    fn packets_go_by_the_launchers_socket_and_no_other() {
+        let ((ours, theirs), (other, _far)) = (pair(), pair());
+        passes(|| {
+            send(theirs.as_fd(), b"worker", &[theirs.as_fd()]).map_err(|error| error.to_string())?;
+            let enforced = supervisor(ours.as_fd());
+            ensure(enforced.missing().count() == 0, format!("{enforced:?}"))?;
+            let mut buffer = [0; 8];
+            let got = receive(ours.as_fd(), &mut buffer, 1).map_err(|error| error.to_string())?;
+            ensure(got.0 == 6 && got.1.len() == 1, "a worker's descriptor")?;
+            ensure(send(ours.as_fd(), b"spawn", &[]).is_ok(), "a request")?;
+            let refused = send(other.as_fd(), b"x", &[]).map_err(|error| error.raw_os_error());
+            ensure(refused == Err(Some(libc::ENOSYS)), format!("another socket: {refused:?}"))?;
+            let refused = receive(got.1[0].as_fd(), &mut buffer, 1).map(drop).map_err(|error| error.raw_os_error());
+            ensure(refused == Err(Some(libc::ENOSYS)), format!("a descriptor that it was given: {refused:?}"))
+        });
+    }
+
+    #[test]
+    fn files_and_processes_are_out_of_reach_and_threads_are_not() {
+        let (ours, _theirs) = pair();
+        passes(|| {
+            let enforced = supervisor(ours.as_fd());
+            let opened = open("/dev/null", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty()).map(drop);
+            ensure(opened == Err(Errno::ENOSYS), format!("{opened:?}"))?;
+            ensure(std::fs::metadata("/").is_err_and(|error| error.raw_os_error() == Some(libc::ENOSYS)), "stat")?;
+            ensure(nix::sys::signal::kill(nix::unistd::getppid(), None) == Err(Errno::ENOSYS), "signal")?;
+            ensure(std::thread::spawn(|| 1).join().is_ok(), "thread")?;
+            let names: Vec<_> = enforced.rows.iter().map(|row| row.capability).collect();
+            ensure(names == crate::enforced::CAPABILITIES, format!("{names:?}"))
+        });
+    }
+}

@@ -1,0 +1,229 @@
+//! The command line as data: flags, commands and their help texts.
+//! Trust: the operator's own words; clap refuses what does not parse, `options.rs` what does not hold together.
+
+use crate::env;
+use bulkhead_contract::limits;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const ABOUT: &str = "Git for AI coding agents, without the keys";
+
+const LONG_ABOUT: &str = "\
+Git for AI coding agents, without the keys.
+
+Without a command, bulkhead is an MCP server on standard input and output: an MCP host starts it as a subprocess. \
+A supervisor speaks the protocol and can do nothing else; every repository is read by a worker process of its own, \
+which cannot write, run programs, open sockets or leave the repository. The same stack answers single calls from a \
+shell (bulkhead call), and shows what confines it on this machine (bulkhead doctor).";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "bulkhead", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = after_help(),
+          disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub flags: Flags,
+    /// What to do; without it, serve MCP.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+#[command(next_display_order = 10)]
+pub struct Flags {
+    /// Allow reading beneath this directory (repeatable)
+    ///
+    /// The ceiling of everything that can be read; no MCP message can widen it. Without any: the repository around
+    /// the current directory, and the home directory. The file system's root is never accepted.
+    #[arg(long = "root", value_name = "DIR", global = true)]
+    pub roots: Vec<PathBuf>,
+
+    /// Read repositories owned by this user too (repeatable)
+    ///
+    /// Repositories are read when they are owned by the user who runs bulkhead (for root also by the user in
+    /// SUDO_UID), or listed under safe.directory in that user's Git configuration. Containers and WSL mounts often
+    /// need one more user, or any.
+    #[arg(long = "trust-owner", value_name = "UID|any", global = true)]
+    pub trust_owner: Vec<String>,
+
+    /// What to demand of the machine
+    ///
+    /// required: every call is refused while a layer that must hold is missing. best-effort: go on with what there
+    /// is, and say what is missing. off: one process, no layers, for debugging and for systems without them.
+    #[arg(long, value_name = "DEMAND", value_enum, global = true)]
+    pub isolation: Option<Isolation>,
+
+    /// Show workers an empty file system with nothing but the roots in it
+    ///
+    /// Hides names, sizes and times of files outside the roots as well. Needs user namespaces, which many machines
+    /// forbid; where they are missing, the worker starts without, and `doctor` says so. Adds about a millisecond to
+    /// the start of a worker.
+    #[arg(long, global = true)]
+    pub empty_root: bool,
+
+    /// Seconds one call may take [default: 30]
+    #[arg(long, value_name = "SECONDS", global = true, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub deadline: Option<u64>,
+
+    /// MiB of private memory one worker may use [default: 1024]
+    #[arg(long, value_name = "MIB", global = true, value_parser = clap::value_parser!(u64).range(64..=1_048_576))]
+    pub worker_memory: Option<u64>,
+
+    /// Spelling of tool names in the list [default: auto]
+    ///
+    /// Every tool can be called under both spellings. auto lists underscores for clients that are known to refuse
+    /// dots, and dots for all others.
+    #[arg(long, value_name = "SPELLING", value_enum, global = true)]
+    pub tool_names: Option<ToolNames>,
+
+    /// Groups of tools to list, separated by commas [default: all]
+    #[arg(long, value_name = "SET,…", value_delimiter = ',', global = true)]
+    pub toolsets: Vec<String>,
+
+    /// Tools to list, separated by commas [default: all]
+    #[arg(long, value_name = "TOOL,…", value_delimiter = ',', global = true)]
+    pub tools: Vec<String>,
+
+    /// How much of the output schemas to list [default: brief]
+    #[arg(long, value_name = "HOW", value_enum, global = true)]
+    pub output_schemas: Option<OutputSchemas>,
+
+    /// Directory for what outlives a session [default: $XDG_STATE_HOME/bulkhead]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub run_dir: Option<PathBuf>,
+
+    /// Least severity of lines on standard error [default: warn]
+    #[arg(long, value_name = "LEVEL", value_enum, global = true)]
+    pub log: Option<Log>,
+
+    /// Form of lines on standard error [default: text]
+    #[arg(long, value_name = "FORM", value_enum, global = true)]
+    pub log_format: Option<LogFormat>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Call one tool and print its result
+    ///
+    /// Arguments are one JSON object, or key=value pairs whose values are JSON where they parse as JSON and text
+    /// otherwise. A tool that needs repoPath gets the current directory when none is given. Prints indented JSON on
+    /// a terminal and one line otherwise.
+    #[command(
+        after_long_help = "EXAMPLES\n  bulkhead call repo.brief\n  bulkhead call repo.status repoPath=~/src/app \
+        limit=20\n  bulkhead call worktree.changes '{\"repoPath\": \"/srv/app\"}'\n\nEXIT STATUS\n  0  the tool \
+        answered\n  1  it answered with an error, or the call was refused\n  2  the command line is not well-formed"
+    )]
+    Call {
+        /// Name of the tool, in either spelling
+        tool: String,
+        /// One JSON object, or key=value pairs
+        #[arg(value_name = "JSON | KEY=VALUE…")]
+        arguments: Vec<String>,
+    },
+    /// List the tools with their arguments
+    Tools {
+        /// Print the entries as MCP's tools/list has them
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what confines each process on this machine, measured in live processes
+    #[command(after_long_help = "EXIT STATUS\n  0  what --isolation demands is met\n  1  bulkhead works, with less \
+        isolation than it can have, or the current directory cannot be read\n  2  --isolation required is not met: \
+        every call is refused")]
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `--isolation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Isolation {
+    /// Refuse calls while a layer is missing.
+    Required,
+    /// Go on and say what is missing.
+    BestEffort,
+    /// One process, no layers.
+    Off,
+}
+
+/// `--tool-names`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ToolNames {
+    /// By the client.
+    Auto,
+    /// repo.status
+    Dotted,
+    /// repo_status
+    Underscore,
+}
+
+/// `--output-schemas`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputSchemas {
+    /// Everything.
+    Full,
+    /// The envelope and one level of data.
+    Brief,
+    /// None.
+    None,
+}
+
+/// `--log`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Log {
+    /// What the operator should act on.
+    Warn,
+    /// Starts and ends of workers.
+    Info,
+    /// Everything.
+    Debug,
+}
+
+/// `--log-format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Lines of text.
+    Text,
+    /// Lines of JSON.
+    Json,
+}
+
+fn after_help() -> String {
+    format!(
+        "{}\nEXIT STATUS\n  0  the client closed standard input, or the server was told to stop\n  1  the server could \
+         not start\n  2  the command line is not well-formed\n\nLIMITS\n  a request  {} MiB\n  a result   {} characters \
+         unless more is asked for\n  requests   {} open at a time, then busy\n  workers    {} live at a time\n\nEXAMPLES\n  \
+         bulkhead --root ~/src                  serve every repository beneath ~/src\n  bulkhead call repo.brief        \
+                the brief of the repository here\n  bulkhead doctor                        what confines it here",
+        env::help(),
+        limits::MAX_REQUEST_BYTES >> 20,
+        limits::DEFAULT_ANSWER_CHARS,
+        limits::MAX_OPEN_REQUESTS,
+        limits::MAX_READ_WORKERS,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_variable_names_an_existing_flag() {
+        let command = Cli::command();
+        for variable in env::ALL {
+            let flag = variable.flag.trim_start_matches("--");
+            assert!(command.get_arguments().any(|a| a.get_long() == Some(flag)), "{}", variable.flag);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Every environment variable in one table: name, alias of the review contract, flag that outranks it, meaning.
+//! Trust: the operator's own environment; values are checked where the flag of the same meaning is checked.
+
+use std::ffi::OsString;
+
+/// One variable.
+#[derive(Debug)]
+pub struct Variable {
+    /// Our name.
+    pub name: &'static str,
+    /// Name in the review contract (`env.md`), read when ours is absent.
+    pub alias: Option<&'static str>,
+    /// The flag that outranks both.
+    pub flag: &'static str,
+    /// What it says, for the help text.
+    pub meaning: &'static str,
+}
+
+/// Allowed roots.
+pub const ROOTS: Variable = Variable {
+    name: "BULKHEAD_ROOTS",
+    alias: Some("FLUXGIT_MCP_ALLOWED_ROOTS"),
+    flag: "--root",
+    meaning: "Directories that may be read, separated like PATH",
+};
+/// Run directory.
+pub const RUN_DIR: Variable = Variable {
+    name: "BULKHEAD_RUN_DIR",
+    alias: Some("FLUXGIT_RUN_DIR"),
+    flag: "--run-dir",
+    meaning: "Directory for what outlives a session",
+};
+/// Demand on isolation.
+pub const ISOLATION: Variable =
+    Variable { name: "BULKHEAD_ISOLATION", alias: None, flag: "--isolation", meaning: "required, best-effort or off" };
+/// Trusted owners.
+pub const TRUST_OWNER: Variable = Variable {
+    name: "BULKHEAD_TRUST_OWNER",
+    alias: None,
+    flag: "--trust-owner",
+    meaning: "User ids whose repositories are read, separated by commas, or any",
+};
+/// Deadline of a call.
+pub const DEADLINE: Variable =
+    Variable { name: "BULKHEAD_DEADLINE", alias: None, flag: "--deadline", meaning: "Seconds one call may take" };
+/// Memory of a worker.
+pub const WORKER_MEMORY: Variable = Variable {
+    name: "BULKHEAD_WORKER_MEMORY",
+    alias: None,
+    flag: "--worker-memory",
+    meaning: "MiB of private memory of one worker",
+};
+/// Spelling of tool names.
+pub const TOOL_NAMES: Variable =
+    Variable { name: "BULKHEAD_TOOL_NAMES", alias: None, flag: "--tool-names", meaning: "auto, dotted or underscore" };
+/// Listed tools.
+pub const TOOLS: Variable =
+    Variable { name: "BULKHEAD_TOOLS", alias: None, flag: "--tools", meaning: "Tools to list, separated by commas" };
+/// Listed groups of tools.
+pub const TOOLSETS: Variable = Variable {
+    name: "BULKHEAD_TOOLSETS",
+    alias: None,
+    flag: "--toolsets",
+    meaning: "Groups of tools to list, separated by commas",
+};
+/// Severity of log lines.
+pub const LOG: Variable = Variable { name: "BULKHEAD_LOG", alias: None, flag: "--log", meaning: "warn, info or debug" };
+
+/// All of them, in the order of the help text.
+pub const ALL: [&Variable; 10] =
+    [&ROOTS, &TRUST_OWNER, &ISOLATION, &DEADLINE, &WORKER_MEMORY, &TOOL_NAMES, &TOOLSETS, &TOOLS, &RUN_DIR, &LOG];
+
+impl Variable {
+    /// The value and the name that it came from; our own name outranks the alias, also when it is empty.
+    #[must_use]
+    pub fn read(&self) -> Option<(OsString, &'static str)> {
+        [Some(self.name), self.alias].into_iter().flatten().find_map(|name| Some((std::env::var_os(name)?, name)))
+    }
+
+    /// The value as text.
+    ///
+    /// # Errors
+    /// A sentence for the operator when it is not UTF-8.
+    pub fn text(&self) -> Result<Option<String>, String> {
+        match self.read() {
+            None => Ok(None),
+            Some((value, name)) => match value.into_string() {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(format!("{name} is not valid UTF-8")),
+            },
+        }
+    }
+}
+
+/// The ENVIRONMENT part of the help text.
+#[must_use]
+pub fn help() -> String {
+    let mut out = String::from("ENVIRONMENT (a flag outranks its variable)\n");
+    for variable in ALL {
+        out.push_str(&format!("  {:<24} {} [{}]", variable.name, variable.meaning, variable.flag));
+        if let Some(alias) = variable.alias {
+            out.push_str(&format!("; alias {alias}"));
+        }
+        out.push('\n');
+    }
+    out
+}

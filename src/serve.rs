@@ -1,0 +1,53 @@
+//! Starting the house: launcher first, while there is one thread and nothing was read; then the supervisor.
+//! Trust: nothing hostile has been read when this is done.
+
+use crate::options::Options;
+use bulkhead_contract::isolation::Demand;
+use bulkhead_supervisor::{carrier::threads::WorkerTable, start::Means};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    process::ExitCode,
+};
+
+/// Serves MCP on standard input and output until the client closes it.
+pub fn run(options: Options) -> ExitCode {
+    if std::io::stdin().is_terminal() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "bulkhead speaks MCP on standard input and output, for an MCP host to start it; try `bulkhead call \
+             repo.brief` or `bulkhead --help`"
+        );
+    }
+    match means(&options) {
+        Ok(means) => exit_code(bulkhead_supervisor::start::serve(options.settings, means)),
+        Err(e) => {
+            crate::complain(&format!("cannot start: {e}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How workers are had: as processes of a launcher that starts here, or as threads.
+///
+/// # Errors
+/// The launcher could not be started.
+pub fn means(options: &Options) -> std::io::Result<Means> {
+    #[cfg(target_os = "linux")]
+    if options.settings.demand != Demand::Off {
+        let table = bulkhead_launcher::Table::new(options.init.clone()).map_err(std::io::Error::other)?;
+        let forked = bulkhead_launcher::start(table)?;
+        return Ok(Means::Launcher { socket: forked.socket, pid: forked.pid });
+    }
+    debug_assert_eq!(options.settings.demand, Demand::Off);
+    let _ = writeln!(
+        std::io::stderr(),
+        "bulkhead: isolation is off: one process, nothing is confined; `bulkhead doctor` says what that means"
+    );
+    let table = WorkerTable { read: |ends| bulkhead_worker_read::run(ends, false) };
+    Ok(Means::Threads { table, init: options.init.clone() })
+}
+
+/// The exit status as a number from 0 to 255.
+pub fn exit_code(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

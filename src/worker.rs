@@ -1,0 +1,36 @@
+//! A worker process: what the launcher executed this image for.
+//! Trust: the first two arguments only select; everything else comes in the `Init` frame.
+
+use bulkhead_ipc::edge::WorkerKind;
+use std::process::ExitCode;
+
+/// The kind of worker that this process was executed as, if it was.
+pub fn asked_for() -> Option<WorkerKind> {
+    let mut args = std::env::args_os().skip(1);
+    (args.next()? == "worker").then_some(())?;
+    WorkerKind::by_name(args.next()?.to_str()?)
+}
+
+/// Runs it until the supervisor closes its end.
+#[cfg(target_os = "linux")]
+pub fn run(kind: WorkerKind) -> ExitCode {
+    use bulkhead_ipc::channel::{Receiver, Sender, Stream, WorkerEnds};
+    let (requests, answers) = match bulkhead_sandbox::inherited::worker_pipes() {
+        Ok(pipes) => pipes,
+        // a person typed it: nothing was opened yet
+        Err(e) => return crate::refuse(&format!("only the launcher starts workers ({e})")),
+    };
+    match kind {
+        WorkerKind::Read => bulkhead_worker_read::run(
+            WorkerEnds { requests: Receiver::new(Stream(requests)), answers: Sender::new(Stream(answers)) },
+            true,
+        ),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Worker processes exist on Linux only; elsewhere workers are threads.
+#[cfg(not(target_os = "linux"))]
+pub fn run(_: WorkerKind) -> ExitCode {
+    crate::refuse("this system has no worker processes")
+}

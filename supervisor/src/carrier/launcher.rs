@@ -1,0 +1,310 @@
+//! Workers as processes: the supervisor's side of the edge to the launcher.
+//! Trust: the launcher is more trusted than we are, but a message that does not fit ends the edge all the same.
+
+use super::{
+    Carrier, Ended, LastWords, Link, Local, StartError, pipes::Pipes, stderr, watched::watch, words::printable,
+};
+use crate::log;
+use bulkhead_ipc::{
+    codec::{decode, encode},
+    edge::{
+        WorkerKind,
+        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, StatusOf, ToLauncher},
+    },
+};
+use bulkhead_sandbox::handover;
+use std::{
+    cell::RefCell,
+    collections::{HashMap, VecDeque},
+    io::{self, ErrorKind},
+    os::fd::{AsFd, OwnedFd},
+    rc::Rc,
+};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    sync::{Notify, mpsc, oneshot},
+    task::{AbortHandle, spawn_local},
+};
+
+/// Workers from request to end. The launcher takes one more than its own limit of 32 for an attack and ends.
+const MAX_LIVE: usize = 30;
+/// What every request is told once the launcher is gone.
+pub const GONE: &str = "the launcher ended; restart the server";
+
+/// The launcher. Its socket is served by a task of its own, which ends with this value.
+#[derive(Debug)]
+pub struct Launcher {
+    edge: Rc<Edge>,
+    task: AbortHandle,
+}
+
+#[derive(Debug)]
+struct Edge {
+    socket: AsyncFd<OwnedFd>,
+    open: RefCell<Open>,
+    /// Something was put into `unsent`.
+    posted: Notify,
+    /// A child ended, or the launcher did.
+    ended: Notify,
+}
+
+/// What is open on the edge.
+#[derive(Debug, Default)]
+struct Open {
+    tickets: u32,
+    unsent: VecDeque<Vec<u8>>,
+    spawns: HashMap<u32, oneshot::Sender<Result<Started, StartError>>>,
+    statuses: HashMap<u32, oneshot::Sender<String>>,
+    live: HashMap<i32, Live>,
+    gone: bool,
+}
+
+/// A child of the launcher that has not ended.
+#[derive(Debug)]
+struct Live {
+    ended: mpsc::Sender<Ended>,
+    killed: bool,
+}
+
+/// A process as it was handed over: its end, its three descriptors.
+#[derive(Debug)]
+struct Started {
+    pid: i32,
+    /// How it ends, and its requests, answers and standard error. Still here when this is dropped: nobody took it,
+    /// and it must not live on.
+    ends: Option<(mpsc::Receiver<Ended>, [OwnedFd; 3])>,
+    edge: Rc<Edge>,
+}
+
+impl Launcher {
+    /// Takes over the socket, which must be non-blocking. Needs a runtime with a `LocalSet`.
+    ///
+    /// # Errors
+    /// When the runtime cannot watch the socket.
+    pub fn new(socket: OwnedFd) -> io::Result<Self> {
+        let socket = watch(socket, Interest::READABLE | Interest::WRITABLE)?;
+        let edge = Rc::new(Edge { socket, open: RefCell::default(), posted: Notify::new(), ended: Notify::new() });
+        let served = Rc::clone(&edge);
+        let task = spawn_local(async move {
+            let why = served.serve().await;
+            log::warn(&format!("{GONE} ({why})"));
+            served.close();
+        });
+        Ok(Self { edge, task: task.abort_handle() })
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.edge.close();
+    }
+}
+
+impl Carrier for Launcher {
+    fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
+        let edge = Rc::clone(&self.edge);
+        Box::pin(async move {
+            if path.as_ref().is_some_and(|path| path.len() > MAX_SPAWN_PATH) {
+                return Err(StartError::new("the path is too long for a worker"));
+            }
+            let answer = edge.request_spawn(kind, path)?;
+            let started = answer.await.unwrap_or_else(|_| Err(StartError::new(GONE)))?;
+            started.into_link(kind)
+        })
+    }
+
+    fn status(&self, of: StatusOf) -> Local<Result<String, String>> {
+        let edge = Rc::clone(&self.edge);
+        Box::pin(async move {
+            let answer = edge.request_status(of).map_err(|e| e.why)?;
+            let text = answer.await.map_err(|_| GONE.to_owned())?;
+            if text.is_empty() { Err("its /proc status cannot be read".to_owned()) } else { Ok(text) }
+        })
+    }
+
+    fn close(&self) -> Local<()> {
+        let edge = Rc::clone(&self.edge);
+        Box::pin(async move {
+            loop {
+                let live: Vec<i32> = edge.open.borrow().live.keys().copied().collect();
+                // one that is only being started is killed when it is handed over, since nobody takes it
+                if live.is_empty() && edge.open.borrow().spawns.is_empty() {
+                    return;
+                }
+                live.into_iter().for_each(|pid| edge.kill(pid));
+                edge.ended.notified().await;
+            }
+        })
+    }
+}
+
+impl Edge {
+    fn request_spawn(
+        &self,
+        kind: WorkerKind,
+        path: Option<Vec<u8>>,
+    ) -> Result<oneshot::Receiver<Result<Started, StartError>>, StartError> {
+        let mut open = self.open.borrow_mut();
+        if open.spawns.len() + open.live.len() >= MAX_LIVE {
+            return Err(StartError::new(format!("{MAX_LIVE} workers live or refuse to die")));
+        }
+        let ticket = open.ticket();
+        self.post(&mut open, &ToLauncher::Spawn { ticket, kind, path })?;
+        let (sender, answer) = oneshot::channel();
+        open.spawns.insert(ticket, sender);
+        Ok(answer)
+    }
+
+    fn request_status(&self, of: StatusOf) -> Result<oneshot::Receiver<String>, StartError> {
+        let mut open = self.open.borrow_mut();
+        let ticket = open.ticket();
+        self.post(&mut open, &ToLauncher::Status { ticket, of })?;
+        let (sender, answer) = oneshot::channel();
+        open.statuses.insert(ticket, sender);
+        Ok(answer)
+    }
+
+    /// Asks for the end of a child; nothing happens where it has ended, so that no later process of that id is hit.
+    fn kill(&self, pid: i32) {
+        let mut open = self.open.borrow_mut();
+        if let Some(live) = open.live.get_mut(&pid)
+            && !std::mem::replace(&mut live.killed, true)
+        {
+            // where this fails the launcher is gone, and the kernel ends its children
+            let _ = self.post(&mut open, &ToLauncher::Kill { pid });
+        }
+    }
+
+    fn post(&self, open: &mut Open, message: &ToLauncher) -> Result<(), StartError> {
+        if open.gone {
+            return Err(StartError::new(GONE));
+        }
+        let packet = encode(message).map_err(|e| StartError::new(e.to_string()))?;
+        open.unsent.push_back(packet);
+        self.posted.notify_one();
+        Ok(())
+    }
+
+    /// Sends and hears until the edge is over; says why it is.
+    async fn serve(self: &Rc<Self>) -> String {
+        let mut packet = vec![0u8; MAX_PACKET];
+        loop {
+            let waiting = !self.open.borrow().unsent.is_empty();
+            let step = tokio::select! {
+                guard = self.socket.readable() => guard.and_then(|mut guard| {
+                    match guard.try_io(|socket| handover::receive(socket.as_fd(), &mut packet, 3)) {
+                        Ok(Ok((0, _))) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed its end")),
+                        Ok(Ok((len, fds))) => self.hear(&packet[..len], fds).map_err(io::Error::other),
+                        Ok(Err(e)) => Err(e),
+                        Err(_empty) => Ok(()),
+                    }
+                }),
+                guard = self.socket.writable(), if waiting => guard.and_then(|mut guard| {
+                    let mut open = self.open.borrow_mut();
+                    let Some(packet) = open.unsent.front() else { return Ok(()) };
+                    match guard.try_io(|socket| handover::send(socket.as_fd(), packet, &[])) {
+                        Ok(sent) => sent.map(|()| drop(open.unsent.pop_front())),
+                        Err(_full) => Ok(()),
+                    }
+                }),
+                () = self.posted.notified() => Ok(()),
+            };
+            match step {
+                Err(e) if e.kind() != ErrorKind::Interrupted => return e.to_string(),
+                _ => {}
+            }
+        }
+    }
+
+    fn hear(self: &Rc<Self>, packet: &[u8], fds: Vec<OwnedFd>) -> Result<(), String> {
+        let message: FromLauncher = decode(packet).map_err(|e| e.to_string())?;
+        let expected = if matches!(message, FromLauncher::Spawned { .. }) { 3 } else { 0 };
+        if fds.len() != expected {
+            return Err(format!("{} descriptors where {expected} belong", fds.len()));
+        }
+        const UNASKED: &str = "it answered what nobody asked";
+        match message {
+            FromLauncher::Spawned { ticket, pid } => {
+                let ends: [OwnedFd; 3] = fds.try_into().map_err(|_| "descriptors are missing")?;
+                let (ended, endings) = mpsc::channel(1);
+                let asker = {
+                    let mut open = self.open.borrow_mut();
+                    if pid <= 0 || open.live.insert(pid, Live { ended, killed: false }).is_some() {
+                        return Err(format!("it names process {pid} for a new worker"));
+                    }
+                    open.spawns.remove(&ticket).ok_or(UNASKED)?
+                };
+                // where nobody asks any more, dropping it ends the worker
+                let _ = asker.send(Ok(Started { pid, ends: Some((endings, ends)), edge: Rc::clone(self) }));
+            }
+            FromLauncher::SpawnFailed { ticket, errno, step } => {
+                let asker = self.open.borrow_mut().spawns.remove(&ticket).ok_or(UNASKED)?;
+                let reason = io::Error::from_raw_os_error(errno);
+                let _ = asker.send(Err(StartError::new(format!("{} failed: {reason}", printable(step.as_bytes())))));
+                self.ended.notify_one();
+            }
+            FromLauncher::Ended { pid, end } => {
+                let live = self.open.borrow_mut().live.remove(&pid);
+                let ended = match end {
+                    End::Exit(code) => Ended::Exit(code),
+                    End::Signal(signal) => Ended::Signal(signal),
+                };
+                let _ = live.ok_or("it reports the end of a process that is none of ours")?.ended.try_send(ended);
+                self.ended.notify_one();
+            }
+            FromLauncher::Status { ticket, text } => {
+                let asker = self.open.borrow_mut().statuses.remove(&ticket).ok_or(UNASKED)?;
+                let _ = asker.send(String::from_utf8_lossy(&text).into_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers everything that is open with the launcher's end, and all that comes later too.
+    fn close(&self) {
+        let open = std::mem::take(&mut *self.open.borrow_mut());
+        self.open.borrow_mut().gone = true;
+        drop(open);
+        self.ended.notify_one();
+    }
+}
+
+impl Open {
+    fn ticket(&mut self) -> u32 {
+        self.tickets = self.tickets.wrapping_add(1);
+        self.tickets
+    }
+}
+
+impl Started {
+    fn into_link(mut self, kind: WorkerKind) -> Result<Link, StartError> {
+        let (endings, [requests, answers, errors]) = self.ends.take().expect("made with them, taken here alone");
+        let (pid, edge) = (self.pid, Rc::clone(&self.edge));
+        let name = format!("worker-{} {pid}", kind.name());
+        let words = Rc::new(LastWords::default());
+        let wire = match Pipes::new(requests, answers) {
+            Ok(wire) => wire,
+            Err(e) => {
+                edge.kill(pid);
+                return Err(StartError::new(format!("its pipes cannot be watched: {e}")));
+            }
+        };
+        let (speaker, kept) = (name.clone(), Rc::clone(&words));
+        spawn_local(async move {
+            let log = |line: &str| log::debug(&format!("{speaker} says: {line}"));
+            if let Err(e) = stderr::follow(errors, kept, log).await {
+                log::debug(&format!("{speaker}: its standard error cannot be read: {e}"));
+            }
+        });
+        Ok(Link::new(name, Some(pid), wire, endings, move |_| edge.kill(pid), words))
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if self.ends.is_some() {
+            self.edge.kill(self.pid);
+        }
+    }
+}

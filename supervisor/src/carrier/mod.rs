@@ -1,0 +1,199 @@
+//! How a worker is started, spoken to and ended: by the launcher as a process, or on a thread of this process.
+//! Trust: what comes over a link is a taken-over peer's; it leaves here as decoded messages, legality not yet checked.
+
+#[cfg(target_os = "linux")]
+pub mod launcher;
+#[cfg(target_os = "linux")]
+mod pipes;
+pub mod queues;
+#[cfg(target_os = "linux")]
+mod stderr;
+pub mod threads;
+#[cfg(target_os = "linux")]
+pub(crate) mod watched;
+mod words;
+
+pub use words::LastWords;
+
+use bulkhead_ipc::{
+    Error,
+    codec::{decode, encode},
+    edge::{
+        WorkerKind,
+        launcher::StatusOf,
+        read::{FromRead, ToRead},
+    },
+};
+use std::{
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+};
+use tokio::sync::mpsc;
+
+/// A future of this thread.
+pub type Local<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// Starts workers. Nothing in the pool depends on which carrier it is.
+pub trait Carrier {
+    /// Starts a worker of `kind` for `path`. Dropping the future ends what was started.
+    fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>>;
+
+    /// `/proc/PID/status` of a process of the house, or why it cannot be had.
+    fn status(&self, of: StatusOf) -> Local<Result<String, String>>;
+
+    /// Ends all workers and waits until they are gone. Bounded by the caller.
+    fn close(&self) -> Local<()>;
+}
+
+/// Why there is no worker.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct StartError {
+    /// In our own words, with what to do where something can be done.
+    pub why: String,
+}
+
+impl StartError {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into() }
+    }
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// It left with this code.
+    Exit(i32),
+    /// This signal ended it.
+    Signal(i32),
+    /// Its thread returned, panicked or was abandoned; or the launcher is gone and took it along.
+    Other(&'static str),
+}
+
+/// `SIGSYS`: a system call that the jail answers with death.
+pub const SIGSYS: i32 = 31;
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Exit(code) => write!(f, "exit code {code}"),
+            Ended::Signal(SIGSYS) => {
+                write!(f, "signal {SIGSYS} (SIGSYS: it tried a system call that its jail forbids)")
+            }
+            Ended::Signal(signal) => write!(f, "signal {signal}"),
+            Ended::Other(how) => f.write_str(how),
+        }
+    }
+}
+
+/// Whether the worker was at work when it was told to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It had nothing to do: a thread returns by itself when its channel closes.
+    Dismiss,
+    /// It is at work and does not listen: a thread is abandoned.
+    Kill,
+}
+
+/// Frames to and from one worker. Nothing blocks, and dropping a poll loses nothing.
+pub trait Wire {
+    /// Queues one frame; it leaves while frames are polled for.
+    ///
+    /// # Errors
+    /// When the worker does not read and too much waits for it.
+    fn post(&mut self, body: Vec<u8>) -> Result<(), Error>;
+
+    /// The next frame; `None` when the worker closed its end between frames.
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>>;
+}
+
+/// A live worker as its carrier hands it out. Dropping it ends the worker.
+pub struct Link {
+    name: String,
+    pid: Option<i32>,
+    wire: Box<dyn Wire>,
+    endings: mpsc::Receiver<Ended>,
+    ended: Option<Ended>,
+    end: Box<dyn Fn(Ending)>,
+    words: Rc<LastWords>,
+}
+
+impl Link {
+    /// `endings` yields how the worker ended, once; `end` may be called more than once and after the end.
+    #[must_use]
+    pub fn new(
+        name: String,
+        pid: Option<i32>,
+        wire: impl Wire + 'static,
+        endings: mpsc::Receiver<Ended>,
+        end: impl Fn(Ending) + 'static,
+        words: Rc<LastWords>,
+    ) -> Self {
+        Self { name, pid, wire: Box::new(wire), endings, ended: None, end: Box::new(end), words }
+    }
+
+    /// What the log calls it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process id, where it is a process.
+    #[must_use]
+    pub fn pid(&self) -> Option<i32> {
+        self.pid
+    }
+
+    /// The last lines of its standard error, for our own log only.
+    #[must_use]
+    pub fn last_words(&self) -> &LastWords {
+        &self.words
+    }
+
+    /// Queues one message; it leaves while [`Link::next`] is awaited.
+    ///
+    /// # Errors
+    /// Those of the codec, and a queue that is full because the worker does not listen.
+    pub fn post(&mut self, message: &ToRead) -> Result<(), Error> {
+        self.wire.post(encode(message)?)
+    }
+
+    /// The next message, decoded; `None` when the worker closed its end. May be dropped and called again.
+    ///
+    /// # Errors
+    /// Those of frames and codec, and of the pipe.
+    pub async fn next(&mut self) -> Result<Option<FromRead>, Error> {
+        poll_fn(|cx| self.wire.poll_frame(cx)).await?.map(|body| decode(&body)).transpose()
+    }
+
+    /// Ends the worker; at once where it is a process.
+    pub fn end(&self, ending: Ending) {
+        (self.end)(ending);
+    }
+
+    /// How the worker ended; waits until it has. May be dropped and called again.
+    pub async fn ended(&mut self) -> Ended {
+        if self.ended.is_none() {
+            let ended = self.endings.recv().await;
+            self.ended = Some(ended.unwrap_or(Ended::Other("the launcher that held it is gone")));
+        }
+        self.ended.clone().expect("set above")
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            (self.end)(Ending::Kill);
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("name", &self.name).finish_non_exhaustive()
+    }
+}

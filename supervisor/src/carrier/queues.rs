@@ -1,0 +1,47 @@
+//! A worker's two pipes as queues in memory: the same frames, without the length words.
+//! Trust: frames are a peer's, as from a pipe; the queues are bounded, so that neither side can fill memory.
+
+use super::Wire;
+use bulkhead_ipc::Error;
+use std::{
+    io,
+    task::{Context, Poll, ready},
+};
+use tokio::sync::mpsc;
+
+/// Frames that one direction holds before its writer waits.
+const QUEUE: usize = 8;
+
+/// The supervisor's wire, and the worker's ends of it: what it hears, and where it speaks.
+#[must_use]
+pub fn pair() -> (Queues, mpsc::Receiver<Vec<u8>>, mpsc::Sender<Vec<u8>>) {
+    let (requests, heard) = mpsc::channel(QUEUE);
+    let (said, answers) = mpsc::channel(QUEUE);
+    (Queues { requests: Some(requests), answers }, heard, said)
+}
+
+/// The supervisor's ends.
+#[derive(Debug)]
+pub struct Queues {
+    requests: Option<mpsc::Sender<Vec<u8>>>,
+    answers: mpsc::Receiver<Vec<u8>>,
+}
+
+impl Wire for Queues {
+    fn post(&mut self, body: Vec<u8>) -> Result<(), Error> {
+        use mpsc::error::TrySendError;
+        match self.requests.as_ref().map(|requests| requests.try_send(body)) {
+            Some(Err(TrySendError::Full(_))) => Err(Error::Io(io::ErrorKind::WouldBlock.into())),
+            // the end of answers says that the worker is gone, after what it still had to say
+            Some(Ok(()) | Err(TrySendError::Closed(_))) | None => Ok(()),
+        }
+    }
+
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+        let frame = ready!(self.answers.poll_recv(cx));
+        if frame.is_none() {
+            self.requests = None;
+        }
+        Poll::Ready(Ok(frame))
+    }
+}

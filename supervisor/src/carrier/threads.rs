@@ -1,0 +1,145 @@
+//! Single-process mode: a worker is a thread, its pipes are queues in memory with the same frames.
+//! Trust: none is gained: a thread can do all that this process can, so this carrier serves `--isolation off` alone.
+
+use super::{Carrier, Ended, Ending, LastWords, Link, Local, StartError, Wire, queues};
+use bulkhead_ipc::{
+    Error,
+    channel::{FrameSink, FrameSource, Receiver, Sender, WorkerEnds},
+    codec::encode,
+    edge::{
+        WorkerKind,
+        launcher::StatusOf,
+        read::{FromRead, Init, ToRead},
+    },
+};
+use std::{
+    fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
+};
+use tokio::sync::mpsc;
+
+/// Stack of a worker thread in bytes, as a process has it.
+const STACK: usize = 8 << 20;
+/// Threads that were told to go and did not; with so many, no further one is started.
+pub const MAX_ABANDONED: usize = 8;
+
+// state of a thread
+const RUNNING: u8 = 0;
+const ABANDONED: u8 = 1;
+const OVER: u8 = 2;
+
+/// The main functions of the workers, given by the front door.
+#[derive(Clone, Copy)]
+pub struct WorkerTable {
+    /// Of worker-read.
+    pub read: fn(WorkerEnds<ToRead, FromRead>),
+}
+
+impl fmt::Debug for WorkerTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WorkerTable")
+    }
+}
+
+/// Runs workers on threads.
+#[derive(Debug)]
+pub struct Threads {
+    table: WorkerTable,
+    init: Init,
+    started: AtomicU64,
+    abandoned: Arc<AtomicUsize>,
+}
+
+impl Threads {
+    /// Workers out of `table`; each hears `init` first, with its own path in it.
+    #[must_use]
+    pub fn new(table: WorkerTable, init: Init) -> Self {
+        Self { table, init, started: AtomicU64::new(0), abandoned: Arc::default() }
+    }
+
+    fn spawn(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<Link, StartError> {
+        let WorkerKind::Read = kind;
+        if self.abandoned.load(Ordering::Relaxed) >= MAX_ABANDONED {
+            return Err(StartError::new(format!(
+                "{MAX_ABANDONED} worker threads hang and cannot be ended in single-process mode; restart the server"
+            )));
+        }
+        let name = format!("worker-read thread {}", self.started.fetch_add(1, Ordering::Relaxed) + 1);
+        let (mut wire, heard, said) = queues::pair();
+        // two places: the thread's own end, and its being abandoned; the first one counts
+        let (ended, endings) = mpsc::channel(2);
+        let state = Arc::new(AtomicU8::new(RUNNING));
+        let init = ToRead::Init(Box::new(Init { path, ..self.init.clone() }));
+        let posted = encode(&init).and_then(|body| wire.post(body));
+        posted.map_err(|e| StartError::new(format!("the first frame cannot be sent: {e}")))?;
+
+        let (main, thread_state, count, thread_ended) =
+            (self.table.read, Arc::clone(&state), Arc::clone(&self.abandoned), ended.clone());
+        let body = move || {
+            let ends = WorkerEnds { requests: Receiver::new(Heard(heard)), answers: Sender::new(Said(said)) };
+            let how = match catch_unwind(AssertUnwindSafe(|| main(ends))) {
+                Ok(()) => "its thread returned",
+                Err(_) => "its thread panicked",
+            };
+            if thread_state.swap(OVER, Ordering::SeqCst) == ABANDONED {
+                count.fetch_sub(1, Ordering::SeqCst);
+            }
+            let _ = thread_ended.try_send(Ended::Other(how));
+        };
+        thread::Builder::new()
+            .name("worker-read".into())
+            .stack_size(STACK)
+            .spawn(body)
+            .map_err(|e| StartError::new(format!("no thread can be started: {e}")))?;
+
+        let count = Arc::clone(&self.abandoned);
+        let end = move |ending| {
+            if ending == Ending::Kill {
+                // counted first: the thread may end, and count itself out, at any time
+                count.fetch_add(1, Ordering::SeqCst);
+                if state.compare_exchange(RUNNING, ABANDONED, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+                    count.fetch_sub(1, Ordering::SeqCst);
+                }
+            }
+            let _ = ended.try_send(Ended::Other("its thread was told to end"));
+        };
+        Ok(Link::new(name, None, wire, endings, end, Rc::new(LastWords::default())))
+    }
+}
+
+impl Carrier for Threads {
+    fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
+        let link = self.spawn(kind, path);
+        Box::pin(async { link })
+    }
+
+    fn status(&self, _of: StatusOf) -> Local<Result<String, String>> {
+        Box::pin(async { Err("single-process mode: no launcher, no separate processes".to_owned()) })
+    }
+
+    fn close(&self) -> Local<()> {
+        // threads go with the process
+        Box::pin(async {})
+    }
+}
+
+struct Heard(mpsc::Receiver<Vec<u8>>);
+struct Said(mpsc::Sender<Vec<u8>>);
+
+impl FrameSource for Heard {
+    fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.0.blocking_recv())
+    }
+}
+
+impl FrameSink for Said {
+    fn put_frame(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.0.blocking_send(body.to_vec()).map_err(|_| Error::Io(io::ErrorKind::BrokenPipe.into()))
+    }
+}

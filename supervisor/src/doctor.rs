@@ -1,0 +1,136 @@
+//! What `doctor` can find out from here: every process's report, its own attempts from inside, and the kernel's word.
+//! Trust: reports of workers are theirs; the `/proc` lines beside them are not, and the reader sees both.
+
+use crate::{
+    carrier::{Carrier, Ending},
+    lockdown,
+    settings::Settings,
+    worker::{Fall, ProcStatus, Vigil, Worker},
+};
+use bulkhead_contract::{
+    isolation::{Report, Row},
+    path::text_of,
+};
+use bulkhead_ipc::edge::{
+    launcher::StatusOf,
+    read::{Ask, Place, Reply},
+};
+use serde::Serialize;
+use std::{future::pending, rc::Rc};
+use tokio::{sync::mpsc, time::Instant};
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorFacts {
+    /// Supervisor, launcher, a worker without a repository, and one with it where a path was given.
+    pub processes: Vec<ProcessFacts>,
+    /// Canonical path of the repository that the path led to.
+    pub repository: Option<String>,
+    /// What went wrong while looking, in our own words.
+    pub failures: Vec<String>,
+}
+
+/// One live process.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessFacts {
+    /// For example `worker-read`.
+    pub process: String,
+    /// What it says it has.
+    pub report: Option<Report>,
+    /// What came of its trying, from inside, what should be refused.
+    pub probe: Option<Report>,
+    /// What the kernel says of it.
+    pub status: Option<ProcStatus>,
+    /// Why there is no `status`.
+    pub status_missing: Option<String>,
+}
+
+impl DoctorFacts {
+    pub(crate) fn failed(why: String) -> Self {
+        Self { failures: vec![why], ..Self::default() }
+    }
+
+    /// The rows for which `--isolation required` is not met, with the process that they are of.
+    pub fn missing(&self) -> impl Iterator<Item = (&str, &Row)> {
+        self.processes.iter().flat_map(|of| {
+            let reports = of.report.iter().chain(&of.probe);
+            reports.flat_map(Report::missing).map(|row| (of.process.as_str(), row))
+        })
+    }
+}
+
+/// What the examination needs of the supervisor.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub settings: &'a Settings,
+    pub carrier: &'a Rc<dyn Carrier>,
+    pub own: &'a Report,
+}
+
+/// Looks at everything that can be looked at.
+pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
+    let mut facts = DoctorFacts::default();
+    let own = of_process(view, lockdown::PROCESS, StatusOf::Supervisor).await;
+    facts.processes.push(ProcessFacts { report: Some(view.own.clone()), ..own });
+    facts.processes.push(of_process(view, "launcher", StatusOf::Launcher).await);
+    of_worker(view, None, &mut facts).await;
+    if path.is_some() {
+        of_worker(view, path, &mut facts).await;
+    }
+    facts
+}
+
+async fn of_process(view: View<'_>, process: &str, of: StatusOf) -> ProcessFacts {
+    let (status, status_missing) = match view.carrier.status(of).await {
+        Ok(text) => (Some(ProcStatus::parse(&text)), None),
+        Err(why) => (None, Some(why)),
+    };
+    ProcessFacts { process: process.to_owned(), report: None, probe: None, status, status_missing }
+}
+
+async fn of_worker(view: View<'_>, path: Option<&str>, facts: &mut DoctorFacts) {
+    let (ticks, _heard) = mpsc::channel(1);
+    let mut vigil = Vigil::new(Instant::now() + view.settings.deadline, pending(), &ticks);
+    let mut worker = match Worker::start(view.carrier, path, &mut vigil).await {
+        Ok(worker) => worker,
+        Err(fall) => return facts.failures.push(format!("a read worker cannot be had: {}", told(&fall))),
+    };
+    let greeted = worker.greet(view.settings.demand, &mut vigil).await;
+    let seen = match worker.pid() {
+        Some(pid) => of_process(view, "worker-read", StatusOf::Worker { pid }).await,
+        None => of_process(view, "worker-read", StatusOf::Supervisor).await,
+    };
+    let mut seen = ProcessFacts { report: worker.report().cloned(), ..seen };
+    let served = match greeted {
+        Ok(ready) => {
+            let place = path.zip(ready.repository).map(|(path, repository)| {
+                facts.repository = Some(text_of(&repository.canonical).0);
+                Place { path: path.as_bytes().to_vec(), asked: repository.asked }
+            });
+            worker.serve(place, Ask::SelfProbe, &mut vigil).await
+        }
+        Err(fall) => Err(fall),
+    };
+    match served {
+        Ok(Ok(Reply::SelfProbe(probe))) => seen.probe = Some(probe),
+        Ok(Ok(_)) => {}
+        Ok(Err(failure)) => facts.failures.push(format!("its self-probe failed: {}", failure.details)),
+        Err(fall) => facts.failures.push(told(&fall)),
+    }
+    facts.processes.push(seen);
+    worker.end(Ending::Kill).await;
+}
+
+fn told(fall: &Fall) -> String {
+    match fall {
+        Fall::NotStarted(e) => e.to_string(),
+        Fall::Refused(failure) => format!("the path is refused ({}): {}", failure.reason.name(), failure.details),
+        Fall::Short { layer, cause } => format!("isolation of the read worker: {layer} is missing: {cause}"),
+        Fall::Moved => "the path moved while it was looked at".to_owned(),
+        Fall::Died { how, .. } => format!("the read worker ended: {how}"),
+        Fall::Late { .. } => "the read worker did not answer before the deadline".to_owned(),
+        Fall::Left => "the read worker was stopped".to_owned(),
+    }
+}

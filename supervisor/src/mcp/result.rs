@@ -1,0 +1,316 @@
+//! How a call ended, as JSON: rendered once, embedded twice (text for every host, structure where the revision has it).
+//! Trust: values come from workers that may be taken over; they are typed, cut where they are texts, and only written out.
+
+use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json};
+use crate::outcome::{Answered, CallError};
+use bulkhead_contract::{
+    canonical,
+    failure::{ReadFailure, Reason, code},
+    limits::MAX_OPEN_REQUESTS,
+    path,
+    tool::Tool,
+};
+use bulkhead_ipc::edge::read::Reply;
+use serde_json::{Map, Value, json};
+
+/// Where the operator names the allowed roots.
+const ROOTS_VARIABLE: &str = "BULKHEAD_ROOTS";
+/// Longest text of a failure that is passed on, in characters.
+const MAX_DETAILS: usize = 2_000;
+
+/// The end of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rendered {
+    /// Content of a result.
+    Payload {
+        /// A JSON object, compact, keys sorted.
+        json: String,
+        /// Result member `isError`.
+        is_error: bool,
+    },
+    /// The call ends in a JSON-RPC error.
+    Rpc(RpcError),
+}
+
+/// Renders the end of a call of `tool` on `asked`, the caller's path.
+#[must_use]
+pub fn render(tool: &Tool, asked: &str, outcome: Result<Answered, CallError>) -> Rendered {
+    match outcome {
+        Ok(answered) => match data(tool, answered.reply) {
+            Some(data) => good(tool, &answered.canonical, data),
+            None => failed(tool, &CallError::WorkerDied { how: "it answered another question".into() }),
+        },
+        Err(CallError::Read(ReadFailure { reason: Reason::OutsideRoots, details, .. })) => Rendered::Rpc(RpcError {
+            code: code::OUTSIDE_ROOTS,
+            message: format!(
+                "The repository lies outside the allowed roots: {} The operator widens them with --root or {ROOTS_VARIABLE}.",
+                cut(&details)
+            ),
+            data: Some(json!({
+                "environmentVariable": ROOTS_VARIABLE,
+                "repoPathFingerprint": canonical::label(&Value::from(asked)),
+            })),
+        }),
+        Err(error) => failed(tool, &error),
+    }
+}
+
+/// The end of a call that was not started because too many are open.
+#[must_use]
+pub fn busy(tool: &Tool) -> Rendered {
+    error_payload(
+        tool,
+        code::BUSY,
+        format!("{MAX_OPEN_REQUESTS} calls are open already. Wait for answers, then call again."),
+        json!({ "openRequests": MAX_OPEN_REQUESTS, "retryable": true }),
+    )
+}
+
+/// The result of a `tools/call` as JSON text.
+#[must_use]
+pub fn wrap(era: Era, payload: &str, is_error: bool) -> String {
+    let mut members = modern_members(era);
+    let meta = members.remove("_meta").map_or_else(String::new, |meta| format!("\"_meta\":{meta},"));
+    let kind = members.remove("resultType").map_or_else(String::new, |kind| format!(",\"resultType\":{kind}"));
+    let structure = if era.has_structure() { format!(",\"structuredContent\":{payload}") } else { String::new() };
+    let text = text_json(payload);
+    format!("{{{meta}\"content\":[{{\"text\":{text},\"type\":\"text\"}}],\"isError\":{is_error}{kind}{structure}}}")
+}
+
+fn data(tool: &Tool, reply: Reply) -> Option<Value> {
+    // going through a value sorts the keys, as the contract has them
+    match (tool.name, reply) {
+        ("repo.brief", Reply::Brief(brief)) => serde_json::to_value(brief).ok(),
+        ("repo.status", Reply::Status(status)) => serde_json::to_value(status).ok(),
+        ("worktree.changes", Reply::Changes(changes)) => serde_json::to_value(changes).ok(),
+        _ => None,
+    }
+}
+
+fn good(tool: &Tool, canonical: &[u8], data: Value) -> Rendered {
+    let (repo_path, encoding) = path::text_of(canonical);
+    let mut payload = envelope(tool);
+    payload.insert("repoPath".into(), repo_path.into());
+    if encoding.is_some() {
+        payload.insert("repoPathEncoding".into(), "escaped".into());
+    }
+    payload.insert("data".into(), data);
+    Rendered::Payload { json: Value::Object(payload).to_string(), is_error: false }
+}
+
+fn failed(tool: &Tool, error: &CallError) -> Rendered {
+    let (code, message, data) = match error {
+        CallError::Read(failure) => (code::LOCAL_READ, read_message(failure), read_data(failure)),
+        CallError::IsolationMissing { layer, cause } => (
+            code::ISOLATION_MISSING,
+            format!(
+                "Refused: --isolation required is not met. Nothing takes `{}` away from the process that would read: {}. \
+                 The operator can mend the machine (`bulkhead doctor` says how) or accept less with --isolation best-effort.",
+                cut(layer),
+                cut(cause).trim_end_matches('.')
+            ),
+            json!({ "layer": cut(layer), "cause": cut(cause), "flag": "--isolation best-effort" }),
+        ),
+        CallError::Deadline { seconds } => (
+            code::DEADLINE,
+            format!(
+                "No answer within {seconds} s; the worker was stopped. Ask for less (fewer rows, a smaller repository), or \
+                 have the operator raise --deadline."
+            ),
+            json!({ "seconds": seconds, "retryable": true }),
+        ),
+        CallError::WorkerDied { how } => (
+            code::WORKER_DIED,
+            format!(
+                "The process that served this call ended ({}). Nothing was changed and other calls go on. Calling again is \
+                 safe; if it happens again, the repository is probably damaged or hostile.",
+                cut(how)
+            ),
+            json!({ "how": cut(how), "retryable": true }),
+        ),
+        CallError::Unavailable { why } => (
+            code::WORKER_UNAVAILABLE,
+            format!("No process that may read can be started now: {}", cut(why)),
+            json!({ "why": cut(why), "retryable": true }),
+        ),
+        CallError::Poisoned { seconds } => (
+            code::POISONED,
+            format!(
+                "Refused: this very call ended its process twice. It is accepted again in {seconds} s; another tool, other \
+                 arguments or another repository are accepted now."
+            ),
+            json!({ "retryAfterSeconds": seconds, "retryable": true }),
+        ),
+        CallError::Cancelled => (
+            code::WORKER_DIED,
+            "The call was stopped before it had an answer. Calling again is safe.".to_owned(),
+            json!({ "how": "stopped", "retryable": true }),
+        ),
+    };
+    error_payload(tool, code, message, data)
+}
+
+fn read_message(failure: &ReadFailure) -> String {
+    let at = failure.path.as_ref().map_or_else(String::new, |(path, _)| format!(" (`{}`)", cut(path)));
+    format!("{}: {}{at}", failure.reason.name(), cut(&failure.details))
+}
+
+fn read_data(failure: &ReadFailure) -> Value {
+    let mut data = json!({
+        "operation": cut(&failure.operation),
+        "details": cut(&failure.details),
+        "reason": failure.reason.name(),
+    });
+    if let Some((path, encoding)) = &failure.path {
+        data["path"] = cut(path).into();
+        if encoding.is_some() {
+            data["pathEncoding"] = "escaped".into();
+        }
+    }
+    data
+}
+
+fn error_payload(tool: &Tool, code: i64, message: String, data: Value) -> Rendered {
+    let mut payload = envelope(tool);
+    payload.insert("error".into(), json!({ "code": code, "message": message, "data": data }));
+    Rendered::Payload { json: Value::Object(payload).to_string(), is_error: true }
+}
+
+fn envelope(tool: &Tool) -> Map<String, Value> {
+    let mut payload = Map::new();
+    payload.insert("tool".into(), tool.name.into());
+    payload.insert("readOnly".into(), tool.annotations.read_only.into());
+    payload.insert("source".into(), tool.source.into());
+    payload
+}
+
+/// Workers word their failures; a taken-over one may word a novel.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_DETAILS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::tests::{answered, status};
+    use bulkhead_contract::catalogue;
+
+    fn tool() -> &'static Tool {
+        catalogue::find("repo.status").expect("the tool has a row")
+    }
+
+    fn payload(outcome: Result<Answered, CallError>) -> (Value, bool) {
+        match render(tool(), "/w/app", outcome) {
+            Rendered::Payload { json, is_error } => (serde_json::from_str(&json).expect("payloads are JSON"), is_error),
+            Rendered::Rpc(error) => panic!("not a payload: {error:?}"),
+        }
+    }
+
+    #[test]
+    fn a_good_answer_is_the_envelope_around_the_data() {
+        let (value, is_error) = payload(Ok(answered()));
+        assert!(!is_error);
+        let keys: Vec<_> = value.as_object().expect("an object").keys().cloned().collect();
+        assert_eq!(keys, ["data", "readOnly", "repoPath", "source", "tool"]);
+        assert_eq!((&value["tool"], &value["source"]), (&json!("repo.status"), &json!("local-git")));
+        assert_eq!((&value["readOnly"], &value["repoPath"]), (&json!(true), &json!("/w/app")));
+        assert_eq!(value["data"]["branch"], "main");
+    }
+
+    #[test]
+    fn a_path_that_is_no_text_is_marked() {
+        let (value, _) = payload(Ok(Answered { canonical: b"/w/\xff".to_vec(), ..answered() }));
+        assert_eq!((&value["repoPath"], &value["repoPathEncoding"]), (&json!("/w/\\xFF"), &json!("escaped")));
+    }
+
+    #[test]
+    fn text_and_structure_are_the_same_json() {
+        let Rendered::Payload { json, is_error } = render(tool(), "/w/app", Ok(answered())) else {
+            panic!("a good answer is a payload");
+        };
+        for era in Era::ALL {
+            let wrapped = wrap(era, &json, is_error);
+            let value: Value = serde_json::from_str(&wrapped).expect("results are JSON");
+            assert_eq!(value.to_string(), wrapped, "keys are sorted in {}", era.version());
+            assert_eq!(value["content"][0]["text"], json);
+            assert_eq!(value.get("structuredContent").map(Value::to_string), era.has_structure().then(|| json.clone()));
+            assert_eq!(value.get("resultType").is_some(), era.is_modern());
+            assert_eq!(value["_meta"].is_object(), era.is_modern());
+            assert!(value.get("ttlMs").is_none());
+        }
+    }
+
+    #[test]
+    fn failures_have_their_codes_and_say_what_to_do() {
+        let failure = ReadFailure::new(Reason::Corrupt, "index", "The index is damaged.").at(b".git/index\xff");
+        for (error, code, key, words) in [
+            (CallError::Read(failure), code::LOCAL_READ, "operation", "corrupt"),
+            (
+                CallError::IsolationMissing { layer: "network".into(), cause: "no seccomp".into() },
+                code::ISOLATION_MISSING,
+                "flag",
+                "--isolation best-effort",
+            ),
+            (CallError::Deadline { seconds: 30 }, code::DEADLINE, "seconds", "30 s"),
+            (CallError::WorkerDied { how: "signal 6".into() }, code::WORKER_DIED, "how", "signal 6"),
+            (CallError::Unavailable { why: "crashed".into() }, code::WORKER_UNAVAILABLE, "why", "crashed"),
+            (CallError::Poisoned { seconds: 9 }, code::POISONED, "retryAfterSeconds", "9 s"),
+        ] {
+            let (value, is_error) = payload(Err(error));
+            assert!(is_error);
+            assert_eq!(value["error"]["code"], code);
+            assert!(value["error"]["data"].get(key).is_some(), "{value}");
+            assert!(value["error"]["message"].as_str().is_some_and(|message| message.contains(words)), "{value}");
+            assert_eq!(
+                (&value["tool"], &value["readOnly"], &value["source"]),
+                (&json!("repo.status"), &json!(true), &json!("local-git"))
+            );
+        }
+    }
+
+    #[test]
+    fn a_failed_read_names_reason_and_path() {
+        let failure = ReadFailure::new(Reason::TooLarge, "index", "Over the limit.").at(b"a\xff");
+        let (value, _) = payload(Err(CallError::Read(failure)));
+        assert_eq!(
+            value["error"]["data"],
+            json!({"operation": "index", "details": "Over the limit.", "reason": "too-large", "path": "a\\xFF", "pathEncoding": "escaped"})
+        );
+    }
+
+    #[test]
+    fn outside_the_roots_is_a_protocol_error_without_the_path() {
+        let failure = ReadFailure::new(Reason::OutsideRoots, "open", "It is not below a root.");
+        let Rendered::Rpc(error) = render(tool(), "/w/app", Err(CallError::Read(failure))) else {
+            panic!("a path outside the roots is a JSON-RPC error");
+        };
+        assert_eq!(error.code, code::OUTSIDE_ROOTS);
+        assert_eq!(
+            error.data,
+            Some(json!({
+                "environmentVariable": "BULKHEAD_ROOTS",
+                "repoPathFingerprint": "sha256:09bc9a80dc3d3ee8988088dbb66adff5b4168be76186ddec8ce1ed79d151b8f1",
+            }))
+        );
+    }
+
+    #[test]
+    fn an_answer_to_another_question_is_no_answer() {
+        let brief = catalogue::find("repo.brief").expect("the tool has a row");
+        let outcome = Ok(Answered { canonical: b"/w".to_vec(), reply: Reply::Status(Box::new(status())) });
+        let Rendered::Payload { json, is_error: true } = render(brief, "/w", outcome) else {
+            panic!("a wrong reply is a failure");
+        };
+        assert!(json.contains(&code::WORKER_DIED.to_string()));
+    }
+
+    #[test]
+    fn a_long_failure_is_cut() {
+        let (value, _) =
+            payload(Err(CallError::Read(ReadFailure::new(Reason::Io, "é".repeat(9_000), "é".repeat(1 << 20)))));
+        assert!(value.to_string().chars().count() < 4 * MAX_DETAILS);
+    }
+}

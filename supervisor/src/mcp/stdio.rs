@@ -1,0 +1,184 @@
+//! Standard input and output: one thread blocks on each, so that the supervisor's own thread never does.
+//! Trust: bytes are passed on unread. A client that does not read stops being read: every queue here is bounded.
+
+use super::{
+    framing::{Event, Framing},
+    session::SessionIo,
+};
+use crate::log;
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    sync::mpsc as std_mpsc,
+    thread,
+    time::Duration,
+};
+use tokio::sync::mpsc;
+
+/// Bytes of one read.
+const PIECE: usize = 64 * 1024;
+/// Pieces that wait to be looked at; each holds at most one long message and one piece of short ones.
+const WAITING_PIECES: usize = 4;
+/// Answers that wait to be written; a call holds its place until its answer is among them.
+const WAITING_LINES: usize = 16;
+
+/// Says when everything that was sent is written.
+#[derive(Debug)]
+pub struct Flushed(std_mpsc::Receiver<()>);
+
+impl Flushed {
+    /// Waits until all lines are written, after the session dropped its output; false if that takes longer than `patience`.
+    #[must_use]
+    pub fn wait(self, patience: Duration) -> bool {
+        !matches!(self.0.recv_timeout(patience), Err(std_mpsc::RecvTimeoutError::Timeout))
+    }
+}
+
+/// Starts both threads on the process's own standard input and output. To be called before the process gives up the
+/// right to start threads.
+///
+/// # Errors
+/// When a thread cannot be started.
+pub fn start() -> io::Result<(SessionIo, Flushed)> {
+    start_on(io::stdin(), io::stdout())
+}
+
+/// Starts both threads on any two streams.
+///
+/// # Errors
+/// When a thread cannot be started.
+pub fn start_on(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> io::Result<(SessionIo, Flushed)> {
+    let (events, incoming) = mpsc::channel(WAITING_PIECES);
+    let (lines, outgoing) = mpsc::channel(WAITING_LINES);
+    let (written, flushed) = std_mpsc::channel();
+    thread::Builder::new().name("stdin".into()).spawn(move || read(input, &events))?;
+    thread::Builder::new().name("stdout".into()).spawn(move || {
+        write(output, outgoing);
+        drop(written);
+    })?;
+    Ok((SessionIo { input: incoming, output: lines }, Flushed(flushed)))
+}
+
+fn read(mut input: impl Read, events: &mpsc::Sender<Vec<Event>>) {
+    let mut framing = Framing::default();
+    let mut piece = vec![0; PIECE];
+    loop {
+        let mut batch = Vec::new();
+        let ended = match input.read(&mut piece) {
+            Ok(0) => true,
+            Ok(length) => {
+                framing.push(&piece[..length], &mut batch);
+                false
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => {
+                log::warn(&format!("standard input cannot be read: {}", error.kind()));
+                true
+            }
+        };
+        if ended {
+            framing.finish(&mut batch);
+        }
+        if (!batch.is_empty() && events.blocking_send(batch).is_err()) || ended {
+            return;
+        }
+    }
+}
+
+fn write(mut output: impl Write, mut lines: mpsc::Receiver<String>) {
+    while let Some(mut line) = lines.blocking_recv() {
+        line.push('\n');
+        if let Err(error) = output.write_all(line.as_bytes()).and_then(|()| output.flush()) {
+            log::info(&format!("standard output cannot be written: {}", error.kind()));
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// Gives its pieces one by one, then ends.
+    struct Pieces(std::vec::IntoIter<Vec<u8>>);
+
+    impl Read for Pieces {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let Some(piece) = self.0.next() else { return Ok(0) };
+            into[..piece.len()].copy_from_slice(&piece);
+            Ok(piece.len())
+        }
+    }
+
+    /// Remembers each write.
+    #[derive(Clone, Default)]
+    struct Writes(Arc<Mutex<Vec<Vec<u8>>>>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("no writer panics").push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn input_becomes_events_and_ends() {
+        let pieces = vec![b"{\"a\"".to_vec(), b":1}\n{}\n\n".to_vec(), b"[".to_vec()];
+        let (io, _flushed) = start_on(Pieces(pieces.into_iter()), Writes::default()).expect("threads start");
+        let mut input = io.input;
+        let mut seen = Vec::new();
+        while let Some(events) = input.blocking_recv() {
+            seen.extend(events);
+        }
+        let message = |text: &str| Event::Message(text.as_bytes().to_vec());
+        assert_eq!(seen, [message("{\"a\":1}"), message("{}"), message("[")]);
+    }
+
+    #[test]
+    fn a_line_is_one_write() {
+        let writes = Writes::default();
+        let (io, flushed) = start_on(io::empty(), writes.clone()).expect("threads start");
+        io.output.blocking_send("one".into()).expect("the writer lives");
+        io.output.blocking_send("two".into()).expect("the writer lives");
+        drop(io);
+        assert!(flushed.wait(Duration::from_secs(60)));
+        assert_eq!(*writes.0.lock().expect("no writer panics"), [b"one\n".to_vec(), b"two\n".to_vec()]);
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_is_not_read() {
+        let (io, _flushed) = start_on(io::repeat(b'\n'), Writes::default()).expect("threads start");
+        assert_eq!(io.input.capacity(), WAITING_PIECES);
+        let (short, _flushed) =
+            start_on(io::Cursor::new(b"{}\n".repeat(1 << 20)), Writes::default()).expect("threads start");
+        let mut input = short.input;
+        let first = input.blocking_recv().expect("there is input");
+        assert!(first.len() <= PIECE / 3 + 1);
+        // nobody takes the rest: at most the queue is filled, and the reader waits
+        assert!(input.len() <= WAITING_PIECES);
+    }
+
+    #[test]
+    fn a_broken_output_closes_the_session_s_end() {
+        struct Broken;
+        impl Write for Broken {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let (io, flushed) = start_on(io::empty(), Broken).expect("threads start");
+        io.output.blocking_send("lost".into()).expect("the queue has room");
+        assert!(flushed.wait(Duration::from_secs(60)));
+        assert!(io.output.is_closed());
+    }
+}

@@ -1,0 +1,239 @@
+//! The pool of read workers: which worker answers which call, and what a call learns when none does.
+//! Trust: calls are hostile in number and content, workers are treated as taken over; neither delays another's call.
+//!
+//! Everything runs on one thread; no state is borrowed across an await.
+
+mod attend;
+mod roster;
+mod verdict;
+
+pub use roster::MAX_QUEUE;
+
+use crate::{
+    backoff::{Admission, Backoff},
+    carrier::Carrier,
+    control::{Control, Tick},
+    log,
+    outcome::{Answered, CallError},
+    poison::Poison,
+    reads::{Question, Reads},
+    route::Routes,
+    settings::Settings,
+    worker::Vigil,
+};
+use bulkhead_contract::isolation::{Demand, Report};
+use bulkhead_ipc::edge::read::Ask;
+use roster::Roster;
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep_until, timeout},
+};
+
+/// Progress that may wait to be passed on.
+const TICKS: usize = 16;
+/// Time after which a call past its deadline is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Time that [`Pool::close`] takes at most.
+const CLOSING: Duration = Duration::from_millis(200);
+
+/// All read workers.
+#[derive(Clone)]
+pub struct Pool(Rc<Shared>);
+
+struct Shared {
+    settings: Rc<Settings>,
+    carrier: Rc<dyn Carrier>,
+    /// Why every call is refused: this very process is not confined as demanded.
+    refusal: Option<CallError>,
+    state: RefCell<State>,
+}
+
+struct State {
+    roster: Roster,
+    routes: Routes,
+    backoff: Backoff,
+    poison: Poison,
+    closing: bool,
+}
+
+/// One question on its way to a worker.
+struct Job {
+    path: Rc<str>,
+    ask: Ask,
+    fingerprint: [u8; 32],
+    deadline: Instant,
+    reply: oneshot::Sender<Verdict>,
+    ticks: mpsc::Sender<Tick>,
+    /// A worker has it: from now on its task watches the deadline.
+    begun: Rc<Cell<bool>>,
+}
+
+impl Job {
+    fn vigil(&mut self) -> Vigil<'_> {
+        Vigil::new(self.deadline, self.reply.closed(), &self.ticks)
+    }
+}
+
+/// What the worker's task says about a job.
+enum Verdict {
+    Answered(Answered),
+    Failed(CallError),
+    /// The path leads elsewhere; a new worker will know where.
+    Moved,
+}
+
+impl Pool {
+    /// An empty pool. `own` is what the supervisor's own jail is; with `Demand::Required`, one that falls short has
+    /// every call refused.
+    #[must_use]
+    pub fn new(settings: Rc<Settings>, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
+        let refusal = match settings.demand {
+            Demand::Required => crate::worker::shortfall(own).map(|(layer, cause)| CallError::IsolationMissing {
+                layer,
+                cause: format!("{}: {cause}", own.process),
+            }),
+            Demand::BestEffort | Demand::Off => None,
+        };
+        let state = State {
+            roster: Roster::new(settings.max_workers, settings.workers_per_repository),
+            routes: Routes::default(),
+            backoff: Backoff::default(),
+            poison: Poison::default(),
+            closing: false,
+        };
+        Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state) }))
+    }
+
+    /// Ends all workers and answers what still waits; takes a fifth of a second at most.
+    pub async fn close(&self) {
+        let waiting = {
+            let mut state = self.0.state.borrow_mut();
+            state.closing = true;
+            state.roster.close()
+        };
+        drop(waiting);
+        if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
+            log::warn("workers refuse to end; the kernel ends them with the launcher");
+        }
+    }
+
+    /// How many workers there are, those that are starting or ending included.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.0.state.borrow().roster.len()
+    }
+}
+
+impl Reads for Pool {
+    async fn read(&self, question: Question, mut control: Control) -> Result<Answered, CallError> {
+        if let Some(refusal) = &self.0.refusal {
+            return Err(refusal.clone());
+        }
+        let deadline = Instant::now() + self.0.settings.deadline;
+        let Question { path, ask, fingerprint } = question;
+        let path: Rc<str> = path.into();
+        for _ in 0..2 {
+            self.0.admit(&path, fingerprint, deadline, &mut control).await?;
+            let (reply, verdict) = oneshot::channel();
+            let (ticks, passed) = mpsc::channel(TICKS);
+            let begun = Rc::new(Cell::new(false));
+            let (path, ask) = (Rc::clone(&path), ask.clone());
+            self.0.place(Job { path, ask, fingerprint, deadline, reply, ticks, begun: Rc::clone(&begun) })?;
+            match self.0.wait(verdict, passed, &begun, deadline, &mut control).await? {
+                Verdict::Answered(answered) => return Ok(answered),
+                Verdict::Failed(error) => return Err(error),
+                Verdict::Moved => {}
+            }
+        }
+        let why = "the path led to another repository each time it was looked at; try again".to_owned();
+        Err(CallError::Unavailable { why })
+    }
+}
+
+impl Shared {
+    /// Holds a call back while its home is poisoned or backing off.
+    async fn admit(
+        &self,
+        path: &Rc<str>,
+        fingerprint: [u8; 32],
+        deadline: Instant,
+        control: &mut Control,
+    ) -> Result<(), CallError> {
+        loop {
+            let admission = {
+                let state = &mut *self.state.borrow_mut();
+                let home = state.routes.home(path);
+                let call = (fingerprint, home);
+                if let Some(left) = state.poison.refused(&call, Instant::now()) {
+                    return Err(CallError::Poisoned { seconds: left.as_secs().max(1) });
+                }
+                // back-off is about starts; a worker that is there may be asked
+                if state.roster.has_idle(&call.1) {
+                    Admission::Now
+                } else {
+                    state.backoff.admit(&call.1, Instant::now())
+                }
+            };
+            let until = match admission {
+                Admission::Now => return Ok(()),
+                Admission::At(until) if until < deadline => until,
+                Admission::At(until) | Admission::Open(until) => {
+                    let seconds = until.saturating_duration_since(Instant::now()).as_secs().max(1);
+                    let why = format!("workers for this repository ended too often; the next try is in {seconds} s");
+                    return Err(CallError::Unavailable { why });
+                }
+            };
+            tokio::select! {
+                biased;
+                () = control.stopped() => return Err(CallError::Cancelled),
+                () = sleep_until(until) => {}
+            }
+        }
+    }
+
+    /// Waits for the verdict, passing progress on. Leaving by any other way drops the receiver, which tells the worker's
+    /// task that nobody waits.
+    async fn wait(
+        &self,
+        mut verdict: oneshot::Receiver<Verdict>,
+        mut passed: mpsc::Receiver<Tick>,
+        begun: &Cell<bool>,
+        deadline: Instant,
+        control: &mut Control,
+    ) -> Result<Verdict, CallError> {
+        let (mut ticking, mut look) = (true, deadline);
+        loop {
+            tokio::select! {
+                biased;
+                verdict = &mut verdict => {
+                    return verdict.map_err(|_| CallError::Unavailable { why: "the server is ending".to_owned() });
+                }
+                tick = passed.recv(), if ticking => match tick {
+                    Some(tick) => control.tick(tick),
+                    None => ticking = false,
+                },
+                () = control.stopped() => return Err(CallError::Cancelled),
+                () = sleep_until(look) => {
+                    if !begun.get() {
+                        let seconds = self.settings.deadline.as_secs();
+                        let why = format!("all workers that this call may use were busy for {seconds} s");
+                        return Err(CallError::Unavailable { why });
+                    }
+                    // a worker's task has it and watches the same deadline, but it may yet hand it back
+                    look += LOOK_AGAIN;
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("workers", &self.workers()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,214 @@
+//! From settings to a running supervisor, in the only order that works: descriptors, jail, threads, standard input.
+//! Trust: settings are the operator's; nothing of a client is read before the jail is on.
+
+use crate::{
+    carrier::{
+        Carrier,
+        threads::{Threads, WorkerTable},
+    },
+    doctor::{self, DoctorFacts},
+    lockdown, log,
+    mcp::{self, CallOutput, stdio},
+    pool::Pool,
+    settings::Settings,
+};
+use bulkhead_contract::isolation::{Demand, Report};
+use bulkhead_ipc::edge::read::Init;
+use serde_json::Value;
+use std::{
+    io::{self, Write},
+    rc::Rc,
+    time::Duration,
+};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::LocalSet,
+};
+
+#[cfg(target_os = "linux")]
+use crate::carrier::{launcher::Launcher, watched::watch};
+#[cfg(target_os = "linux")]
+use bulkhead_sandbox::signals::StopSignals;
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Exit code when the supervisor cannot even begin.
+pub const EXIT_CANNOT_START: i32 = 1;
+/// Time for what is still to be written when all is over.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// How workers are had.
+#[derive(Debug)]
+pub enum Means {
+    /// From a launcher, as processes. Hardened mode.
+    #[cfg(target_os = "linux")]
+    Launcher {
+        /// SEQPACKET socket to it, non-blocking.
+        socket: OwnedFd,
+        /// Its process id, for the log.
+        pid: i32,
+    },
+    /// On threads of this process. Single-process mode, for `--isolation off`.
+    Threads {
+        /// The main functions.
+        table: WorkerTable,
+        /// What a launcher would tell each worker first.
+        init: Init,
+    },
+}
+
+/// Serves MCP on standard input and output until the input ends or a signal asks to stop. The result is the exit code:
+/// 0, or [`EXIT_CANNOT_START`].
+#[must_use]
+pub fn serve(settings: Settings, means: Means) -> i32 {
+    let house = match House::build(settings, means) {
+        Ok(house) => house,
+        Err(e) => return cannot_start(&e),
+    };
+    let (io, flushed) = match stdio::start() {
+        Ok(started) => started,
+        Err(e) => return cannot_start(&e),
+    };
+    house.run(async |house, pool| mcp::run(io, Rc::new(pool), Rc::clone(&house.settings)).await);
+    // nobody may be reading: then what is left is lost, and the end is not delayed
+    let _ = flushed.wait(LAST_WORDS);
+    log::flush(LAST_WORDS);
+    0
+}
+
+/// Answers one tool call and ends.
+#[must_use]
+pub fn call(settings: Settings, means: Means, tool: &str, arguments: Value) -> CallOutput {
+    let output = match House::build(settings, means) {
+        Ok(house) => house.run(async |house, pool| mcp::call_once(&pool, &house.settings, tool, &arguments).await),
+        Err(e) => {
+            cannot_start(&e);
+            None
+        }
+    };
+    log::flush(LAST_WORDS);
+    output.unwrap_or_else(|| {
+        let error = mcp::jsonrpc::RpcError::new(
+            bulkhead_contract::failure::code::INTERNAL,
+            "Internal error",
+            "the call was stopped before it had an answer",
+        );
+        CallOutput { payload_json: serde_json::json!({ "error": error.json() }).to_string(), is_error: true }
+    })
+}
+
+/// Looks at the isolation of every process that a call would meet, at those of `path` too where one is given.
+#[must_use]
+pub fn doctor(settings: Settings, means: Means, path: Option<String>) -> DoctorFacts {
+    let facts = match House::build(settings, means) {
+        Ok(house) => house.run(async |house, _pool| doctor::examine(house.view(), path.as_deref()).await),
+        Err(e) => Some(DoctorFacts::failed(format!("the supervisor cannot start: {e}"))),
+    };
+    log::flush(LAST_WORDS);
+    facts.unwrap_or_else(|| DoctorFacts::failed("stopped by a signal".to_owned()))
+}
+
+fn cannot_start(e: &io::Error) -> i32 {
+    // a closed standard error is no reason to panic
+    let _ = writeln!(io::stderr(), "bulkhead: the supervisor cannot start: {e}");
+    EXIT_CANNOT_START
+}
+
+/// The supervisor without its client.
+struct House {
+    runtime: Runtime,
+    local: LocalSet,
+    settings: Rc<Settings>,
+    carrier: Rc<dyn Carrier>,
+    own: Report,
+    stop: Stop,
+}
+
+impl House {
+    fn build(settings: Settings, means: Means) -> io::Result<Self> {
+        // descriptors: the runtime's, and the one that signals come in by
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let local = LocalSet::new();
+        let stop = local.block_on(&runtime, async { Stop::watch() })?;
+        // the jail, which leaves nothing to open
+        let (carrier, own): (Rc<dyn Carrier>, _) = match means {
+            #[cfg(target_os = "linux")]
+            Means::Launcher { socket, pid } => {
+                let own = match settings.demand {
+                    Demand::Off => lockdown::unconfined(lockdown::PROCESS, "--isolation off"),
+                    Demand::Required | Demand::BestEffort => lockdown::confine(socket.as_fd()),
+                };
+                let launcher = local.block_on(&runtime, async { Launcher::new(socket) })?;
+                log::debug(&format!("the launcher is process {pid}"));
+                (Rc::new(launcher), own)
+            }
+            Means::Threads { table, init } => {
+                let own = lockdown::unconfined(lockdown::PROCESS, "single-process mode");
+                (Rc::new(Threads::new(table, init)), own)
+            }
+        };
+        // threads, which inherit it
+        log::start(settings.log, settings.log_json)?;
+        if settings.demand == Demand::BestEffort {
+            for row in own.missing() {
+                log::warn(&format!("isolation of the supervisor: {} is missing: {}", row.capability, row.evidence));
+            }
+        }
+        Ok(Self { runtime, local, settings: Rc::new(settings), carrier, own, stop })
+    }
+
+    /// Runs `work` until it is done or a signal asks to stop, and ends all workers; `None` after a signal.
+    fn run<T>(self, work: impl AsyncFnOnce(&House, Pool) -> T) -> Option<T> {
+        let pool = Pool::new(Rc::clone(&self.settings), Rc::clone(&self.carrier), &self.own);
+        self.local.block_on(&self.runtime, async {
+            let done = tokio::select! {
+                biased;
+                done = work(&self, pool.clone()) => Some(done),
+                () = self.stop.stopped() => None,
+            };
+            pool.close().await;
+            done
+        })
+    }
+
+    fn view(&self) -> doctor::View<'_> {
+        doctor::View { settings: &self.settings, carrier: &self.carrier, own: &self.own }
+    }
+}
+
+/// What asks the supervisor to stop.
+#[cfg(target_os = "linux")]
+struct Stop(tokio::io::unix::AsyncFd<StopSignals>);
+
+#[cfg(target_os = "linux")]
+impl Stop {
+    fn watch() -> io::Result<Self> {
+        Ok(Self(watch(StopSignals::watch()?, tokio::io::Interest::READABLE)?))
+    }
+
+    async fn stopped(&self) {
+        loop {
+            let Ok(mut guard) = self.0.readable().await else { return };
+            match guard.try_io(|signals| signals.get_ref().read()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())) {
+                Ok(Ok(signal)) => return log::info(&format!("signal {signal} asks to stop")),
+                Ok(Err(e)) => return log::warn(&format!("signals cannot be read: {e}")),
+                Err(_none) => {}
+            }
+        }
+    }
+}
+
+/// Elsewhere the system's own way of ending a process holds.
+#[cfg(not(target_os = "linux"))]
+struct Stop;
+
+#[cfg(not(target_os = "linux"))]
+impl Stop {
+    fn watch() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn stopped(&self) {
+        std::future::pending().await
+    }
+}

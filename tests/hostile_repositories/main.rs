@@ -1,0 +1,147 @@
+//! Repositories made to hurt their reader: every tool on each ends safely, says nothing that it must not, runs nothing,
+//! and leaves a server that answers the next call.
+//! Trust: what is built here is as hostile as its builders could make it; sizes are small unless `BULKHEAD_SLOW=1`.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod formats;
+mod objects;
+mod outside;
+mod programs;
+mod refs;
+mod special_files;
+
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use support::{Outcome, Place, Repo, Start, TOOLS, process::Process};
+
+/// Text of files outside that no answer, error or log line may hold.
+const CANARY: &str = "CANARY";
+/// Name of the file that appears when a program of a repository was run.
+const MARKER: &str = "PWNED";
+/// Private memory that one worker gets, in MiB.
+const WORKER_MEMORY: u64 = 256;
+/// Resident memory that the supervisor may ever have, in KiB: it holds bounded messages and nothing else.
+const SUPERVISOR_KIB: u64 = 128 * 1024;
+
+/// A hostile situation in a place of its own.
+struct Attack {
+    place: Place,
+    roots: Vec<PathBuf>,
+    repositories: Vec<PathBuf>,
+    forbidden: Vec<String>,
+}
+
+/// How the calls on one repository ended, in the order of [`TOOLS`].
+struct Report(Vec<(PathBuf, Vec<Outcome>)>);
+
+impl Attack {
+    fn new() -> Self {
+        let forbidden = vec![CANARY.to_owned(), "root:x:0:0".to_owned(), "root:*:0:0".to_owned()];
+        Self { place: Place::new(), roots: vec![], repositories: vec![], forbidden }
+    }
+
+    /// Calls every tool on this path.
+    fn aim(&mut self, repository: impl Into<PathBuf>) {
+        self.repositories.push(repository.into());
+    }
+
+    /// Allows reading beneath this directory; without any, exactly the repositories aimed at.
+    fn allow(&mut self, root: impl Into<PathBuf>) {
+        self.roots.push(root.into());
+    }
+
+    /// No answer may hold this text.
+    fn forbid(&mut self, text: impl Into<String>) {
+        self.forbidden.push(text.into());
+    }
+
+    /// A repository outside the roots that holds a secret; the id of its commit must not leak either.
+    fn victim(&mut self) -> PathBuf {
+        let victim = Repo::honest(&self.place, "victim");
+        victim.write("secret.txt", format!("TOP-SECRET-{CANARY}\n"));
+        let id = victim.commit(&format!("SECRET-{CANARY}-COMMIT"));
+        victim.git(&["branch", "secret-branch"]);
+        let path = victim.path().to_owned();
+        self.forbid("secret.txt");
+        self.forbid(&id[..12]);
+        path
+    }
+
+    /// Calls every tool on every repository, then an honest one; checks what holds for every attack.
+    fn run(self) -> Report {
+        let honest = Repo::honest(&self.place, "honest");
+        let roots = if self.roots.is_empty() { &self.repositories } else { &self.roots };
+        let mut start = Start::new(&self.place).root(honest.path());
+        for root in roots {
+            start = start.root(root);
+        }
+        let memory = WORKER_MEMORY.to_string();
+        let mut server = start.arguments(&["--deadline", "8", "--worker-memory", &memory]).spawn();
+        let mut report = Vec::new();
+        for repository in &self.repositories {
+            let outcomes: Vec<Outcome> = TOOLS.iter().map(|tool| server.read(tool, repository)).collect();
+            for (tool, outcome) in TOOLS.iter().zip(&outcomes) {
+                let what = format!("{tool} on {}", repository.display());
+                assert!(outcome.elapsed.as_secs() < 15, "{what}: silence past the deadline: {:?}", outcome.elapsed);
+                assert!(outcome.bytes < 1 << 20, "{what}: {} bytes", outcome.bytes);
+                let code = outcome.code();
+                // an error of a known kind; -32602, -32603 would be a bad question or a fault of ours
+                let known = [-32011, 10010, 10021, 10022, 10023, 10024];
+                assert!(code.is_none_or(|code| known.contains(&code)), "{what}: {}", outcome.message);
+                assert_ne!(outcome.reason(), Some("internal"), "{what}: {}", outcome.message);
+            }
+            report.push((repository.clone(), outcomes));
+            let next = server.read("repo.status", honest.path());
+            assert_eq!(next.data()["clean"], json!(true), "after {}: the next call", repository.display());
+        }
+        let peak = Process(server.pid()).peak_kib().expect("it runs");
+        assert!(peak < SUPERVISOR_KIB, "the supervisor grew to {peak} KiB");
+        let ended = server.finish();
+        assert!(ended.status.success(), "it ended with {}: {}", ended.status, ended.said);
+        for text in &self.forbidden {
+            assert!(!ended.said.contains(text), "{text:?} came out: {}", excerpt(&ended.said, text));
+        }
+        assert!(!self.place.holds_file_named(MARKER), "a program of the repository was run");
+        Report(report)
+    }
+}
+
+fn excerpt<'t>(text: &'t str, part: &str) -> &'t str {
+    let at = text.find(part).unwrap_or(0);
+    let from = text[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
+    let to = text[at..].char_indices().nth(200).map_or(text.len(), |(to, _)| at + to);
+    &text[from..to]
+}
+
+impl Report {
+    /// What the three tools said about the repository at a path that ends so.
+    fn on(&self, name: &str) -> &[Outcome] {
+        let found = self.0.iter().find(|(path, _)| path.ends_with(Path::new(name)));
+        &found.unwrap_or_else(|| panic!("no call was made on {name}")).1
+    }
+
+    /// Every tool refused it for one of these reasons.
+    fn all_refused(&self, name: &str, reasons: &[&str]) {
+        for (tool, outcome) in TOOLS.iter().zip(self.on(name)) {
+            outcome.expect_refused(&format!("{tool} on {name}"), reasons);
+        }
+    }
+
+    /// Every tool answered.
+    fn all_answered(&self, name: &str) {
+        for (tool, outcome) in TOOLS.iter().zip(self.on(name)) {
+            assert!(outcome.is_ok(), "{tool} on {name}: {}", outcome.message);
+        }
+    }
+
+    /// Every tool answered, or said that one of these is wrong.
+    fn answered_or(&self, name: &str, reasons: &[&str]) {
+        for (tool, outcome) in TOOLS.iter().zip(self.on(name)) {
+            if !outcome.is_ok() {
+                outcome.expect_refused(&format!("{tool} on {name}"), reasons);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! FIFOs and devices where Git keeps files, and in the working tree: opening one would wait forever.
+//! Trust: hostile by construction.
+
+use super::{Attack, support::*};
+use std::{fs, os::unix::fs::symlink};
+
+/// Where Git keeps a file that a reader opens.
+const PLACES: &[&str] = &[
+    "HEAD",
+    "packed-refs",
+    "config",
+    "index",
+    "objects/info/alternates",
+    "info/exclude",
+    "info/attributes",
+    "logs/HEAD",
+    "refs/heads/p",
+    "refs/heads/main",
+    "shallow",
+    "MERGE_HEAD",
+    "commondir",
+    "config.worktree",
+    "info/sparse-checkout",
+    "logs/refs/stash",
+    "refs/stash",
+    "objects/info/commit-graph",
+    "objects/pack/multi-pack-index",
+    "rebase-merge",
+];
+
+#[test]
+fn a_fifo_in_place_of_every_file_of_git() {
+    let mut attack = Attack::new();
+    let name = |place: &str| format!("fifo-{}", place.replace('/', "-"));
+    for place in PLACES {
+        let repo = Repo::honest(&attack.place, name(place));
+        let path = repo.git_dir().join(place);
+        let _ = fs::remove_file(&path);
+        fs::create_dir_all(path.parent().expect("inside the git directory")).expect("ours");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("ours");
+        if *place == "config.worktree" {
+            let config = repo.git_dir().join("config");
+            let text = fs::read_to_string(&config).expect("it is there") + "[extensions]\n\tworktreeConfig = true\n";
+            fs::write(config, text.replace("repositoryformatversion = 0", "repositoryformatversion = 1"))
+                .expect("ours");
+        }
+        attack.aim(repo.path().to_owned());
+    }
+    let report = attack.run();
+    for place in PLACES {
+        report.answered_or(&name(place), &["special-file", "corrupt"]);
+        for outcome in report.on(&name(place)) {
+            // answered at once, not by the deadline
+            assert_ne!(outcome.code(), Some(10021), "{place}: a worker hung: {}", outcome.message);
+        }
+    }
+    for place in ["HEAD", "packed-refs", "config", "index", "objects/info/alternates", "shallow", "refs/heads/main"] {
+        report.all_refused(&name(place), &["special-file"]);
+    }
+}
+
+#[test]
+fn special_files_in_the_working_tree() {
+    let mut attack = Attack::new();
+    let repo = Repo::honest(&attack.place, "repo");
+    for name in [".gitignore", "dir/.gitignore", ".gitattributes", "b.txt"] {
+        repo.write(name, "x\n");
+    }
+    repo.write("dir/tracked", "x\n");
+    repo.commit("more files");
+    for name in ["a.txt", ".gitignore", "dir/.gitignore", ".gitattributes"] {
+        fs::remove_file(repo.at(name)).expect("ours");
+        nix::unistd::mkfifo(&repo.at(name), nix::sys::stat::Mode::S_IRWXU).expect("ours");
+    }
+    nix::unistd::mkfifo(&repo.at("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("ours");
+    fs::remove_file(repo.at("b.txt")).expect("ours");
+    symlink("/dev/zero", repo.at("b.txt")).expect("ours");
+    for (name, target) in [
+        ("random", "/dev/random"),
+        ("tty", "/dev/tty"),
+        ("environment", "/proc/self/environ"),
+        ("input", "/proc/self/fd/0"),
+    ] {
+        symlink(target, repo.at(name)).expect("ours");
+    }
+    attack.aim(repo.path().to_owned());
+    let report = attack.run();
+    report.answered_or("repo", &["special-file"]);
+    for outcome in report.on("repo") {
+        assert_ne!(outcome.code(), Some(10021), "a worker hung: {}", outcome.message);
+    }
+}
+
+#[test]
+fn a_link_in_place_of_an_ignore_file() {
+    let mut attack = Attack::new();
+    let repo = Repo::honest(&attack.place, "repo");
+    fs::write(attack.place.at("outside"), "a-CANARY-line\n").expect("ours");
+    symlink("/dev/zero", repo.at(".gitignore")).expect("ours");
+    symlink(attack.place.at("outside"), repo.at(".gitattributes")).expect("ours");
+    attack.aim(repo.path().to_owned());
+    attack.run().all_answered("repo");
+}

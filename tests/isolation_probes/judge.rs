@@ -1,0 +1,139 @@
+//! Compares what came of the probes with the golden tables.
+//! Trust: the tables are reviewed; they are part of what the project promises.
+
+use crate::collect::{COLUMNS, Collected};
+use bulkhead_sandbox::probe::{self, Outcome};
+use std::{collections::BTreeMap, env, fmt::Write, fs, path::Path};
+
+/// What the jailed processes answer, as root; for an ordinary user too, except for the rows of the second table.
+const GOLDEN: &str = include_str!("../golden/probes.tsv");
+const GOLDEN_USER: &str = include_str!("../golden/probes-user.tsv");
+/// Probes whose outcome is the same without a jail, and why that is in order.
+const SAME: &str = include_str!("../golden/same-without-jail.tsv");
+/// All that a finished jail lets through, whatever the tables say.
+const MAY: [(&str, &[&str]); 3] = [
+    ("read", &["fs.read-root", "fs.stat-outside", "fs.readlink-outside"]),
+    ("read+empty-root", &["fs.read-root"]),
+    ("supervisor", &[]),
+];
+
+/// The count, and what is wrong.
+#[derive(Default)]
+pub struct Verdict {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Verdict {
+    /// Judges one run, `who` being `root` or `user`.
+    pub fn judge(&mut self, who: &str, collected: &Collected) {
+        if env::var_os("BULKHEAD_BLESS").is_some() {
+            bless(who, collected);
+        }
+        let golden = golden(who);
+        let same = rows(SAME);
+        for (column, why) in &collected.skipped {
+            self.skip(&format!("{column} as {who}"), why, probe::all().count());
+        }
+        let get = |probe: &str, column: &str| {
+            collected.outcomes.get(&(probe.to_owned(), column.to_owned())).map(String::as_str)
+        };
+        for probe in probe::all().map(|probe| probe.name) {
+            let bare = get(probe, COLUMNS[0]);
+            for (at, column) in COLUMNS.iter().enumerate().skip(1) {
+                if collected.skipped.iter().any(|(skipped, _)| skipped == column) {
+                    continue;
+                }
+                let Some(found) = get(probe, column) else {
+                    self.fail(&format!("{column} as {who}: {probe} was not run"));
+                    continue;
+                };
+                if let Outcome::Skipped(why) = Outcome::by_name(found) {
+                    self.skip(&format!("{probe} in {column} as {who}"), &why, 1);
+                    continue;
+                }
+                let wanted = golden.get(probe).and_then(|row| row.get(at - 1)).map_or("nothing", String::as_str);
+                let may = MAY.iter().any(|(name, probes)| name == column && probes.contains(&probe));
+                let listed = same.get(probe).is_some_and(|row| row.first().is_some_and(|c| c == "*" || c == column));
+                if found != wanted {
+                    self.fail(&format!("{column} as {who}: {probe} gives {found}, not {wanted}"));
+                } else if found == "DID" && !may {
+                    self.fail(&format!("{column} as {who}: {probe} succeeds"));
+                } else if bare == Some(found) && !listed {
+                    self.fail(&format!(
+                        "{column} as {who}: {probe} gives {found} without a jail too, so it tests nothing"
+                    ));
+                } else {
+                    self.passed += 1;
+                }
+            }
+        }
+        self.passed += collected.held.len();
+        for what in &collected.broken {
+            self.fail(&format!("as {who}: {what}"));
+        }
+        let not_done: Vec<_> = probe::all()
+            .filter_map(|probe| {
+                get(probe.name, COLUMNS[0]).filter(|o| *o != "DID").map(|o| format!("{} {o}", probe.name))
+            })
+            .collect();
+        eprintln!(
+            "as {who}: without a jail {} of {} probes succeed; not: {}",
+            probe::all().count() - not_done.len(),
+            probe::all().count(),
+            not_done.join(", ")
+        );
+    }
+
+    fn fail(&mut self, what: &str) {
+        eprintln!("FAILED {what}");
+        self.failed += 1;
+    }
+
+    /// Counts what this machine cannot show.
+    pub fn skip(&mut self, what: &str, why: &str, count: usize) {
+        eprintln!("SKIP {what}: {why}");
+        self.skipped += count;
+    }
+
+    /// The closing line; true when nothing failed.
+    pub fn close(&self) -> bool {
+        eprintln!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped);
+        self.failed == 0
+    }
+}
+
+/// Rows by their first field.
+fn rows(table: &str) -> BTreeMap<String, Vec<String>> {
+    let rows = table.lines().skip(1).map(|line| line.split('\t').map(str::to_owned));
+    rows.filter_map(|mut fields| Some((fields.next()?, fields.collect()))).collect()
+}
+
+fn golden(who: &str) -> BTreeMap<String, Vec<String>> {
+    let mut golden = rows(GOLDEN);
+    if who == "user" {
+        golden.extend(rows(GOLDEN_USER));
+    }
+    golden
+}
+
+/// Writes the table of this run; for an ordinary user only the rows that differ from root's as it was compiled in.
+fn bless(who: &str, collected: &Collected) {
+    let root = rows(GOLDEN);
+    let mut table = format!("probe\t{}\n", COLUMNS[1..].join("\t"));
+    for probe in probe::all().map(|probe| probe.name) {
+        let found = COLUMNS[1..].iter().map(|column| {
+            collected.outcomes.get(&(probe.to_owned(), (*column).to_owned())).cloned().unwrap_or_default()
+        });
+        let found: Vec<String> = found.collect();
+        if who == "root" || root.get(probe) != Some(&found) {
+            let _ = writeln!(table, "{probe}\t{}", found.join("\t"));
+        }
+    }
+    let name = if who == "root" { "probes.tsv" } else { "probes-user.tsv" };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if let Err(e) = fs::write(&path, table) {
+        eprintln!("{}: {e}", path.display());
+    }
+}

@@ -1,0 +1,56 @@
+//! The finished jails against everything that a taken-over process would try, with an exact table of what comes of it.
+//! Trust: this program is the driver and, started again, each of the processes that the probes run in.
+//!
+//! Every probe runs in fresh processes: without any layer (`bare`), as worker-read started by the real launcher
+//! (`read`, and `read+empty-root` with the optional layer), and as the supervisor (`supervisor`). What the jailed ones
+//! answer must be what `tests/golden` says; what a bare one answers must be something else, or the probe tests nothing.
+//! Started as root, all of it runs a second time as an ordinary user. `BULKHEAD_BLESS=1` writes the tables anew.
+
+#[cfg(target_os = "linux")]
+mod collect;
+#[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
+mod process;
+#[cfg(target_os = "linux")]
+mod subject;
+#[cfg(target_os = "linux")]
+mod user;
+#[cfg(target_os = "linux")]
+mod world;
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    let role = std::env::args().nth(1).unwrap_or_default();
+    match role.as_str() {
+        "worker" => subject::reader(),
+        "supervisor" => subject::supervisor(),
+        "bare" => subject::bare(),
+        "sibling" => subject::sibling(),
+        // the second run: all is collected here and judged by the first
+        "as-user" => user::collect(),
+        _ => drive(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn drive() -> std::process::ExitCode {
+    use std::process::ExitCode;
+
+    let own = collect::everything();
+    let mut verdict = judge::Verdict::default();
+    if nix::unistd::geteuid().is_root() {
+        verdict.judge("root", &own);
+        match user::run() {
+            Ok(collected) => verdict.judge("user", &collected),
+            Err(why) => verdict.skip("the run as an ordinary user", &why, 1),
+        }
+    } else {
+        verdict.judge("user", &own);
+        verdict.skip("the run as root", "started as an ordinary user", 1);
+    }
+    if verdict.close() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

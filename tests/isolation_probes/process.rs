@@ -1,0 +1,193 @@
+//! Starts the processes that the probes run in, hears what they say, and sees how they end.
+//! Trust: what runs there may hang, die or answer nonsense; every wait has a deadline.
+
+use crate::{subject, world::Job};
+use bulkhead_ipc::{
+    codec,
+    edge::{
+        WorkerKind,
+        launcher::{End, FromLauncher, MAX_PACKET, StatusOf, ToLauncher},
+    },
+    frame,
+};
+use bulkhead_launcher::Table;
+use bulkhead_sandbox::{fork::Forked, handover};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::process::ExitStatusExt,
+    },
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Far longer than anything here takes.
+const DEADLINE: Duration = Duration::from_secs(20);
+/// How long to wait before asking again when the launcher says that it has started too many.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What became of one process.
+pub struct Heard {
+    /// Its frames as text.
+    pub said: Vec<String>,
+    /// How it ended; `None` when it had to be killed at the deadline.
+    pub end: Option<End>,
+    /// Its standard error.
+    pub errors: String,
+}
+
+fn ready(fd: BorrowedFd<'_>, until: Instant) -> io::Result<bool> {
+    let left = until.saturating_duration_since(Instant::now());
+    let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+    Ok(poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], timeout)? > 0)
+}
+
+/// Everything that comes until the end of the stream; false at the deadline.
+fn drain(stream: &mut (impl Read + AsFd), into: &mut Vec<u8>) -> io::Result<bool> {
+    let until = Instant::now() + DEADLINE;
+    let mut piece = [0; 4096];
+    while ready(stream.as_fd(), until)? {
+        match stream.read(&mut piece) {
+            Ok(0) => return Ok(true),
+            Ok(n) => into.extend_from_slice(&piece[..n]),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(false)
+}
+
+fn frames(bytes: &[u8]) -> Vec<String> {
+    let mut rest = bytes;
+    let mut said = Vec::new();
+    while let Ok(Some(body)) = frame::read(&mut rest) {
+        said.push(String::from_utf8_lossy(&body).into_owned());
+    }
+    said
+}
+
+/// Runs this program in a role that no launcher starts.
+pub fn started(role: &str, job: &Job) -> io::Result<Heard> {
+    let mut child = Command::new("/proc/self/exe")
+        .arg(role)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    stdin.write_all(&frame::with_length(job.to_text().as_bytes()).map_err(io::Error::other)?)?;
+    drop(stdin);
+    let (mut said, mut errors) = (Vec::new(), Vec::new());
+    let whole = drain(&mut stdout, &mut said)?;
+    if !whole {
+        child.kill()?;
+    }
+    let status = child.wait()?;
+    drain(&mut stderr, &mut errors)?;
+    let end = match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exit(code),
+        (None, signal) => End::Signal(signal.unwrap_or(0)),
+    };
+    let errors = String::from_utf8_lossy(&errors).into_owned();
+    Ok(Heard { said: frames(&said), end: whole.then_some(end), errors })
+}
+
+/// A real launcher, with workers of this program.
+pub struct Launcher {
+    forked: Forked,
+    repository: String,
+}
+
+struct Worker {
+    pid: i32,
+    requests: File,
+    answers: File,
+    stderr: File,
+}
+
+impl Launcher {
+    /// Must come before any thread.
+    pub fn start(ceiling: &str, repository: &str, empty_root: bool) -> io::Result<Self> {
+        let table = Table::new(subject::init(ceiling, empty_root)).map_err(io::Error::other)?;
+        Ok(Self { forked: bulkhead_launcher::start(table)?, repository: repository.to_owned() })
+    }
+
+    fn ask(&self, request: &ToLauncher) -> io::Result<()> {
+        let packet = codec::encode(request).map_err(io::Error::other)?;
+        handover::send(self.forked.socket.as_fd(), &packet, &[])
+    }
+
+    fn hear(&self) -> io::Result<(FromLauncher, Vec<OwnedFd>)> {
+        let socket = self.forked.socket.as_fd();
+        if !ready(socket, Instant::now() + DEADLINE)? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut packet = vec![0; MAX_PACKET];
+        let (len, fds) = handover::receive(socket, &mut packet, 3)?;
+        Ok((codec::decode(&packet[..len]).map_err(io::Error::other)?, fds))
+    }
+
+    fn spawn(&self) -> io::Result<Worker> {
+        loop {
+            let path = Some(self.repository.clone().into_bytes());
+            self.ask(&ToLauncher::Spawn { ticket: 1, kind: WorkerKind::Read, path })?;
+            match self.hear()? {
+                (FromLauncher::Spawned { pid, .. }, fds) => {
+                    let fds = <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("no descriptors"))?;
+                    let [requests, answers, stderr] = fds.map(File::from);
+                    return Ok(Worker { pid, requests, answers, stderr });
+                }
+                // its answer to too many in a second; nothing else comes meanwhile
+                (FromLauncher::SpawnFailed { step, .. }, _) if step == "rate" => {
+                    ready(self.forked.socket.as_fd(), Instant::now() + PAUSE)?;
+                }
+                (other, _) => return Err(io::Error::other(format!("{other:?}"))),
+            }
+        }
+    }
+
+    /// Runs one job in a fresh worker.
+    pub fn run(&self, job: &Job) -> io::Result<Heard> {
+        let mut worker = self.spawn()?;
+        worker.requests.write_all(&frame::with_length(job.to_text().as_bytes()).map_err(io::Error::other)?)?;
+        self.finish(worker)
+    }
+
+    /// The status of a worker in its finished jail, as the supervisor would see it.
+    pub fn look(&self, job: &Job) -> io::Result<(String, Heard)> {
+        let mut worker = self.spawn()?;
+        worker.requests.write_all(&frame::with_length(job.to_text().as_bytes()).map_err(io::Error::other)?)?;
+        // its first words come when the jail is on
+        ready(worker.answers.as_fd(), Instant::now() + DEADLINE)?;
+        self.ask(&ToLauncher::Status { ticket: 2, of: StatusOf::Worker { pid: worker.pid } })?;
+        let status = match self.hear()?.0 {
+            FromLauncher::Status { text, .. } => String::from_utf8_lossy(&text).into_owned(),
+            other => return Err(io::Error::other(format!("{other:?}"))),
+        };
+        Ok((status, self.finish(worker)?))
+    }
+
+    fn finish(&self, mut worker: Worker) -> io::Result<Heard> {
+        drop(worker.requests);
+        let (mut said, mut errors) = (Vec::new(), Vec::new());
+        let whole = drain(&mut worker.answers, &mut said)?;
+        if !whole {
+            self.ask(&ToLauncher::Kill { pid: worker.pid })?;
+        }
+        let end = match self.hear()?.0 {
+            FromLauncher::Ended { pid, end } if pid == worker.pid => end,
+            other => return Err(io::Error::other(format!("{other:?}"))),
+        };
+        drain(&mut worker.stderr, &mut errors)?;
+        let errors = String::from_utf8_lossy(&errors).into_owned();
+        Ok(Heard { said: frames(&said), end: whole.then_some(end), errors })
+    }
+}

@@ -1,0 +1,146 @@
+//! The processes that the probes run in: each is jailed by the product's own code, tries one thing and says how it went.
+//! Trust: from the probe on, this is the taken-over process.
+
+use crate::world::Job;
+use bulkhead_contract::isolation::Demand;
+use bulkhead_ipc::{
+    codec,
+    edge::read::{Init, OwnerTrust, ToRead},
+    frame,
+};
+use bulkhead_launcher::Table;
+use bulkhead_sandbox::{
+    Enforced, early, inherited,
+    jail::{
+        self,
+        read::{ReadJail, ReadPlan},
+    },
+    probe::{self, deaths},
+};
+use std::{
+    ffi::{CStr, OsString},
+    fs::OpenOptions,
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::ffi::OsStringExt,
+    },
+    path::PathBuf,
+    process::ExitCode,
+};
+
+/// The name of the job that stays in the jail until its pipe closes, to be looked at.
+pub const WAIT: &str = "wait";
+/// First word of the frame that says: the jail is on. The rest is its report.
+pub const JAILED: &str = "jailed";
+/// First word of the frame that says: a layer is missing. The rest is the report.
+pub const SHORT: &str = "short";
+/// Private memory of every jailed process, far below what `die.oom` asks for.
+const MEMORY: u64 = 256 << 20;
+
+/// What a launched worker is told; the ceiling is the repository itself under an empty root, its parent otherwise.
+pub fn init(ceiling: &str, empty_root: bool) -> Init {
+    Init {
+        demand: Demand::Required,
+        empty_root,
+        ceilings: vec![ceiling.as_bytes().to_vec()],
+        path: None,
+        trust: OwnerTrust::default(),
+        home: None,
+        xdg_config_home: None,
+        memory: MEMORY,
+        threads: 1,
+    }
+}
+
+/// worker-read, started by the launcher.
+pub fn reader() -> ExitCode {
+    early_steps(c"bulkhead-read");
+    let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
+    let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");
+    let ToRead::Init(init) = codec::decode(&first).expect("the launcher's own") else { panic!("Init comes first") };
+    let job = job(&mut requests);
+    let path = |bytes: &Vec<u8>| PathBuf::from(OsString::from_vec(bytes.clone()));
+    let ceilings: Vec<PathBuf> = init.ceilings.iter().map(path).collect();
+    let repository = init.path.as_ref().map(path).expect("the driver names a repository");
+    subject(answers, job, Some(&mut requests), || {
+        let plan = ReadPlan { ceilings: &ceilings, empty_root: init.empty_root, demand_required: true };
+        let jail = ReadJail::begin(&plan).map_err(|short| short.enforced)?;
+        let jail = jail.narrow(&[repository], &[]).map_err(|short| short.enforced)?;
+        jail.close().map_err(|short| short.enforced)
+    })
+}
+
+/// The supervisor: this process forks the real launcher first.
+pub fn supervisor() -> ExitCode {
+    let table = Table::new(init("/nowhere", false)).expect("short");
+    let launcher = bulkhead_launcher::start(table).expect("a second process");
+    early_steps(c"bulkhead");
+    let job = job(&mut io::stdin().lock());
+    subject(io::stdout(), job, None, || {
+        let enforced = jail::supervisor::supervisor(launcher.socket.as_fd());
+        if enforced.missing().next().is_none() { Ok(enforced) } else { Err(enforced) }
+    })
+}
+
+/// No layer at all.
+pub fn bare() -> ExitCode {
+    let job = job(&mut io::stdin().lock());
+    subject(io::stdout(), job, None, || Ok(Enforced { rows: Vec::new() }))
+}
+
+/// Another process of the same user, unprotected, until its standard input closes.
+pub fn sibling() -> ExitCode {
+    io::stdout().write_all(b"!").expect("the driver reads");
+    io::stdout().flush().expect("the driver reads");
+    let _ = io::copy(&mut io::stdin(), &mut io::sink());
+    ExitCode::SUCCESS
+}
+
+fn early_steps(title: &CStr) {
+    early::early(Some(MEMORY), title).expect("an ordinary process may give these up");
+}
+
+fn job(requests: &mut impl Read) -> Job {
+    let text = frame::read(requests).expect("whole").expect("the driver's frame");
+    Job::of_text(&String::from_utf8(text).expect("text")).expect("the driver's own")
+}
+
+/// Takes what another process would hold, puts the jail on, says so, tries, says how it went.
+fn subject(
+    mut answers: impl Write,
+    mut job: Job,
+    requests: Option<&mut dyn Read>,
+    jail: impl FnOnce() -> Result<Enforced, Enforced>,
+) -> ExitCode {
+    let ledger = OpenOptions::new().append(true).open(&job.targets.ledger).expect("the driver made it");
+    job.targets.ledger_fd = ledger.as_raw_fd();
+    let mut say = |word: &str, rest: &str| {
+        frame::write(&mut answers, format!("{word}\n{rest}").as_bytes()).expect("the driver reads every answer");
+    };
+    match jail() {
+        Ok(enforced) => say(JAILED, &report(&enforced)),
+        Err(enforced) => {
+            say(SHORT, &report(&enforced));
+            return ExitCode::FAILURE;
+        }
+    }
+    if job.probe == WAIT {
+        if let Some(requests) = requests {
+            let _ = requests.read(&mut [0]);
+        }
+        return ExitCode::SUCCESS;
+    }
+    if let Some(death) = deaths().find(|death| death.name == job.probe) {
+        death.run();
+    }
+    let probe = probe::all().find(|probe| probe.name == job.probe).expect("the driver names one of them");
+    say(&probe.run(&job.targets).to_string(), "");
+    ExitCode::SUCCESS
+}
+
+/// `capability`, `enforcer`, `evidence` of every row.
+fn report(enforced: &Enforced) -> String {
+    let line = |row: &bulkhead_sandbox::Row| format!("{}\t{}\t{}", row.capability, row.enforcer, row.evidence);
+    enforced.rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,170 @@
+//! On a machine that lacks a layer, `required` serves the handshake and refuses every call by the layer's name;
+//! `best-effort` goes on and says so; what is only a convenience is done without.
+//! Trust: the machine is this one, seen through a seccomp filter that the product inherits.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter,
+};
+use serde_json::{Value, json};
+use support::{Place, Repo, Server, Start, server::meta};
+
+/// `errno` values, the same on every machine that the product knows.
+const EPERM: u32 = 1;
+const EINVAL: u32 = 22;
+const ENOSYS: u32 = 38;
+const EOPNOTSUPP: u32 = 95;
+
+/// The three calls of Landlock.
+const LANDLOCK: &[i64] = &[444, 445, 446];
+const CLOSE_RANGE: i64 = 436;
+const OPENAT2: i64 = 437;
+const PIDFD_OPEN: i64 = 434;
+const CLONE3: i64 = 435;
+const SECCOMP: i64 = if cfg!(target_arch = "x86_64") { 317 } else { 277 };
+const PRCTL: i64 = if cfg!(target_arch = "x86_64") { 157 } else { 167 };
+const UNSHARE: i64 = if cfg!(target_arch = "x86_64") { 272 } else { 97 };
+/// `prctl` operation that installs a filter.
+const PR_SET_SECCOMP: u64 = 22;
+
+/// A filter that answers these calls with an error; `prctl` only where it would install a filter.
+fn without(calls: &[i64], errno: u32) -> BpfProgram {
+    let rules = |call: &i64| {
+        if *call != PRCTL {
+            return vec![];
+        }
+        let installs = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, PR_SET_SECCOMP);
+        vec![SeccompRule::new(vec![installs.expect("argument 0 exists")]).expect("one condition")]
+    };
+    let arch = std::env::consts::ARCH.try_into().expect("a machine that the product knows");
+    let rows = calls.iter().map(|call| (*call, rules(call))).collect();
+    let filter = SeccompFilter::new(rows, SeccompAction::Allow, SeccompAction::Errno(errno), arch);
+    filter.and_then(BpfProgram::try_from).expect("a small filter compiles")
+}
+
+/// Runs `start` on a thread of its own under that filter; what it starts inherits it.
+fn under<T: Send>(filter: &BpfProgram, start: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            apply_filter(filter).expect("a filter can be put on");
+            start()
+        });
+        thread.join().expect("it does not panic")
+    })
+}
+
+fn handshake(server: &mut Server) {
+    for method in ["server/discover", "tools/list"] {
+        let id = server.request(method, json!({"_meta": meta()}));
+        let message = server.answer(&id).message;
+        assert!(message.get("result").is_some(), "{method} is served: {message}");
+    }
+}
+
+/// The ways in which Landlock can be missing, and a word that tells each from the others.
+const WITHOUT_LANDLOCK: [(u32, &str); 3] =
+    [(ENOSYS, "ENOSYS"), (EPERM, "outer filter"), (EOPNOTSUPP, "disabled at boot")];
+
+#[test]
+fn without_landlock_required_refuses_every_call_and_says_why() {
+    for (errno, word) in WITHOUT_LANDLOCK {
+        let place = Place::new();
+        let repo = Repo::honest(&place, "repo");
+        let filter = without(LANDLOCK, errno);
+        let mut server = under(&filter, || Start::new(&place).root(place.path()).spawn());
+        handshake(&mut server);
+        for tool in support::TOOLS {
+            let outcome = server.read(tool, repo.path());
+            assert_eq!(outcome.code(), Some(10020), "{word}: {}", outcome.message);
+            let error = outcome.error().expect("it has a code").to_string();
+            assert!(error.contains("landlock") && error.contains(word), "layer and cause are named: {error}");
+            assert!(error.contains("--isolation best-effort"), "the flag that goes on without it is named: {error}");
+        }
+        assert!(server.finish().status.success());
+
+        let output = under(&filter, || {
+            Start::new(&place).root(place.path()).cwd(place.at("repo")).arguments(&["doctor"]).output()
+        });
+        assert_eq!(output.status.code(), Some(2), "doctor: required is not met");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("landlock"), "doctor names the layer: {text}");
+    }
+}
+
+#[test]
+fn without_landlock_best_effort_answers_and_says_what_is_missing() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let filter = without(LANDLOCK, ENOSYS);
+    let start = || Start::new(&place).root(place.path()).arguments(&["--isolation", "best-effort"]);
+    let mut server = under(&filter, || start().spawn());
+    handshake(&mut server);
+    assert!(server.read("repo.status", repo.path()).is_ok());
+    let id = server.request("server/discover", json!({"_meta": meta()}));
+    let instructions = server.answer(&id).message["result"]["instructions"].to_string();
+    assert!(instructions.contains("best-effort"), "the agent is told: {instructions}");
+    // the paths are still checked
+    server.read("repo.status", std::path::Path::new("/etc")).expect_refused("outside", &["outside-roots"]);
+    assert!(server.finish().status.success());
+    let output = under(&filter, || start().cwd(place.at("repo")).arguments(&["doctor", "--json"]).output());
+    assert_eq!(output.status.code(), Some(1), "doctor: it works, with less");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("doctor --json prints JSON");
+    assert!(report.to_string().contains("landlock"), "{report}");
+}
+
+#[test]
+fn without_seccomp_required_refuses_and_best_effort_goes_on() {
+    let filter = without(&[SECCOMP, PRCTL], EINVAL);
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let mut server = under(&filter, || Start::new(&place).root(place.path()).spawn());
+    handshake(&mut server);
+    let outcome = server.read("repo.status", repo.path());
+    assert_eq!(outcome.code(), Some(10020), "{}", outcome.message);
+    assert!(outcome.error().expect("it has a code").to_string().contains("seccomp"), "{}", outcome.message);
+    assert!(server.finish().status.success());
+    let start = || Start::new(&place).root(place.path()).arguments(&["--isolation", "best-effort"]).spawn();
+    let mut server = under(&filter, start);
+    assert!(server.read("repo.status", repo.path()).is_ok());
+    assert!(server.finish().status.success());
+}
+
+#[test]
+fn what_is_only_a_convenience_is_done_without() {
+    for (what, calls, errno, flags) in [
+        ("close_range", &[CLOSE_RANGE][..], ENOSYS, &[][..]),
+        ("openat2", &[OPENAT2], ENOSYS, &[]),
+        ("pidfd", &[PIDFD_OPEN], ENOSYS, &[]),
+        ("clone3", &[CLONE3], ENOSYS, &[]),
+        ("user namespaces", &[UNSHARE], EPERM, &["--empty-root"]),
+    ] {
+        let place = Place::new();
+        let repo = Repo::honest(&place, "repo");
+        let filter = without(calls, errno);
+        let mut server = under(&filter, || Start::new(&place).root(place.path()).arguments(flags).spawn());
+        let outcome = server.read("repo.status", repo.path());
+        assert!(outcome.is_ok(), "without {what}: {}", outcome.message);
+        assert!(server.finish().status.success());
+    }
+}
+
+#[test]
+fn off_is_visible() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let start = Start::new(&place).root(place.path()).arguments(&["--isolation", "off"]);
+    let mut server = start.clone().spawn();
+    assert!(server.read("repo.status", repo.path()).is_ok());
+    let id = server.request("server/discover", json!({"_meta": meta()}));
+    let instructions = server.answer(&id).message["result"]["instructions"].to_string();
+    assert!(instructions.contains("isolation"), "the agent is told: {instructions}");
+    let ended = server.finish();
+    assert!(ended.status.success());
+    assert!(ended.said.contains("isolation is off"), "one line on standard error: {}", ended.said);
+    let output = start.cwd(repo.path()).arguments(&["doctor"]).output();
+    assert_eq!(output.status.code(), Some(1), "doctor: it works, with less");
+}

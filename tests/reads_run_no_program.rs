@@ -1,0 +1,174 @@
+//! After its start a worker executes nothing, opens nothing for writing, makes no socket; nobody else executes anything.
+//! Trust: `strace` watches every process of the product from outside. It follows them because it is their parent: a
+//! process that made itself undumpable can no longer be attached to, but one that is traced from birth stays traced.
+
+mod support;
+
+use std::collections::HashMap;
+use support::{Place, Repo, Start, TOOLS, fixtures, unmet};
+
+/// One call, as `strace -f` writes it: `PID name(arguments) = result`.
+#[derive(Debug)]
+struct Call {
+    pid: u32,
+    name: String,
+    rest: String,
+}
+
+/// Calls that make or use a socket, or that the kernel offers for the same end.
+const SOCKETS: &[&str] = &[
+    "socket",
+    "socketpair",
+    "connect",
+    "bind",
+    "listen",
+    "accept",
+    "accept4",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "io_uring_setup",
+];
+/// Calls that change a file or a directory.
+const CHANGES: &[&str] = &[
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "chown",
+    "fchown",
+    "lchown",
+    "fchownat",
+    "truncate",
+    "ftruncate",
+    "utime",
+    "utimensat",
+    "mknod",
+    "mknodat",
+    "setxattr",
+    "creat",
+    "flock",
+];
+
+fn calls(log: &str) -> Vec<Call> {
+    // a call that another process interrupted is written in two lines; the first has the arguments
+    let lines = log.lines().filter(|line| !line.contains(" resumed>"));
+    lines
+        .filter_map(|line| {
+            let (pid, rest) = line.trim_start().split_once(' ')?;
+            let (name, rest) = rest.trim_start().split_once('(')?;
+            Some(Call { pid: pid.parse().ok()?, name: name.to_owned(), rest: rest.to_owned() })
+        })
+        .collect()
+}
+
+fn opens_for_writing(call: &Call) -> bool {
+    let flags = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND", "O_TMPFILE"];
+    ["open", "openat", "openat2"].contains(&call.name.as_str()) && flags.iter().any(|flag| call.rest.contains(flag))
+}
+
+#[test]
+fn as_strace_sees_it() {
+    if !unmet::has_program("strace") {
+        return;
+    }
+    let fixture = fixtures::build(fixtures::STATES);
+    let place = Place::new();
+    let log = place.at("strace.log");
+    let log_text = log.to_str().expect("places have UTF-8 paths");
+    let names = ["execve", "execveat", "open", "openat", "openat2"];
+    // a question mark lets strace pass over a call that this machine does not have
+    let names: Vec<String> = names.iter().chain(SOCKETS).chain(CHANGES).map(|name| format!("?{name}")).collect();
+    let watched = format!("trace={}", names.join(","));
+    let probe = place.command("strace").args(["-f", "-o", log_text, "-e", &watched, "true"]).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        unmet::unmet("the right to trace processes");
+        return;
+    }
+    let wrapper = ["strace", "-f", "-qq", "-s", "256", "-e", &watched, "-o", log_text];
+    let start = Start::new(&fixture.place).root(fixture.directory()).wrapper(&wrapper);
+    let mut server = start.arguments(&["--deadline", "60"]).spawn();
+    let mut answers = 0;
+    for name in ["columns", "conflicts", "configured", "partial", "sha256", "sparse", "packs", "linked"] {
+        for tool in TOOLS {
+            let outcome = server.read(tool, &fixture.at(name));
+            assert!(outcome.is_ok(), "{tool} on {name}: {}", outcome.message);
+            answers += 1;
+        }
+    }
+    let ended = server.finish();
+    assert!(ended.status.success(), "{}", ended.said);
+    assert_eq!(answers, 24);
+
+    let text = std::fs::read_to_string(&log).expect("strace wrote it");
+    let calls = calls(&text);
+    let executions: Vec<&Call> = calls.iter().filter(|call| call.name.starts_with("execve")).collect();
+    // the product itself, and one for every worker that was ever started
+    let mut per_process: HashMap<u32, u32> = HashMap::new();
+    for call in &executions {
+        *per_process.entry(call.pid).or_default() += 1;
+    }
+    assert!(per_process.values().all(|count| *count == 1), "a process executed twice: {executions:?}");
+    let workers: Vec<u32> =
+        executions.iter().filter(|call| call.rest.contains("\"worker\"")).map(|call| call.pid).collect();
+    assert!(!workers.is_empty(), "no worker was started: {executions:?}");
+    assert_eq!(executions.len(), workers.len() + 1, "something else than workers was executed: {executions:?}");
+
+    let repositories = fixture.directory().to_str().expect("places have UTF-8 paths").to_owned();
+    let mut faults = Vec::new();
+    for call in &calls {
+        let in_worker = is_worker(call.pid, &workers, &text);
+        let fault = opens_for_writing(call) && (in_worker || call.rest.contains(&repositories))
+            || CHANGES.contains(&call.name.as_str()) && (in_worker || call.rest.contains(&repositories))
+            || SOCKETS.contains(&call.name.as_str()) && in_worker;
+        // what a filter refused did not happen, but an honest worker does not even try
+        if fault {
+            faults.push(format!("{} {}({}", call.pid, call.name, call.rest));
+        }
+    }
+    assert!(faults.is_empty(), "{} calls that may not be:\n{}", faults.len(), faults.join("\n"));
+    assert!(!fixture.at("CANARY").exists());
+}
+
+/// Whether a line's process is a worker or a thread of one. `strace -f` names threads by their own id, so what is not
+/// the supervisor, the launcher or a worker is a thread that a worker started: no one else has any.
+fn is_worker(pid: u32, workers: &[u32], text: &str) -> bool {
+    if workers.contains(&pid) {
+        return true;
+    }
+    let first = text.lines().filter_map(|line| line.trim_start().split_once(' ')?.0.parse::<u32>().ok()).next();
+    let launcher = workers.iter().min().map(|first_worker| first_worker - 1);
+    Some(pid) != first && launcher.is_some_and(|launcher| pid > launcher)
+}
+
+#[test]
+fn not_even_for_a_repository_that_names_programs_everywhere() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let marker = place.at("RAN");
+    for key in ["core.fsmonitor", "filter.x.clean", "filter.x.process", "diff.external", "core.pager", "gpg.program"] {
+        repo.git(&["config", key, &format!("touch {}", marker.display())]);
+    }
+    repo.write(".gitattributes", "* filter=x\n");
+    repo.append("a.txt", "changed\n");
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    for tool in TOOLS {
+        assert!(server.read(tool, repo.path()).is_ok());
+    }
+    assert!(server.finish().status.success());
+    assert!(!marker.exists(), "a program was run");
+}

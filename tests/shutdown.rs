@@ -1,0 +1,102 @@
+//! The server leaves with exit status 0 within a second when it is told to, whatever it is doing, and nobody stays.
+//! Trust: as any client; hosts escalate to SIGKILL within two seconds.
+
+mod support;
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+use std::time::Duration;
+use support::{
+    Place, Repo, Server, Start,
+    process::{self, Process},
+};
+
+/// The promise (a second), and room for a machine that runs other tests meanwhile.
+const PROMPTLY: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    EndOfInput,
+    Signal(Signal),
+}
+
+const ORDERS: [Order; 3] = [Order::EndOfInput, Order::Signal(Signal::SIGTERM), Order::Signal(Signal::SIGINT)];
+
+fn end(server: Server, order: Order, what: &str) {
+    let supervisor = server.pid();
+    let launcher = process::launcher(supervisor);
+    let workers = launcher.children();
+    let ended = match order {
+        Order::EndOfInput => server.finish(),
+        Order::Signal(signal) => {
+            Process(supervisor).signal(signal);
+            server.ended()
+        }
+    };
+    assert_eq!(ended.status.code(), Some(0), "{what}, {order:?}: {}", ended.said);
+    assert!(ended.elapsed < PROMPTLY, "{what}, {order:?}: it took {:?}", ended.elapsed);
+    let gone = || !launcher.is_alive() && workers.iter().all(|worker| !worker.is_alive());
+    assert!(process::until(PROMPTLY, gone), "{what}, {order:?}: somebody stayed");
+}
+
+#[test]
+fn when_it_was_just_started() {
+    for order in ORDERS {
+        let place = Place::new();
+        let mut server = Start::new(&place).root(place.path()).spawn();
+        let id = server.request("ping", json!({}));
+        server.answer(&id);
+        end(server, order, "just started");
+    }
+}
+
+#[test]
+fn when_workers_are_idle() {
+    for order in ORDERS {
+        let place = Place::new();
+        let repo = Repo::honest(&place, "repo");
+        let mut server = Start::new(&place).root(place.path()).spawn();
+        assert!(server.read("repo.status", repo.path()).is_ok());
+        end(server, order, "workers idle");
+    }
+}
+
+#[test]
+fn when_a_worker_hangs_in_a_call() {
+    for order in ORDERS {
+        let place = Place::new();
+        let repo = Repo::honest(&place, "repo");
+        let mut server = Start::new(&place).root(place.path()).spawn();
+        assert!(server.read("repo.status", repo.path()).is_ok());
+        process::workers(server.pid())[0].signal(Signal::SIGSTOP);
+        server.ask("repo.status", json!({"repoPath": repo.path()}));
+        end(server, order, "a worker hangs");
+    }
+}
+
+#[test]
+fn when_its_output_is_full() {
+    let place = Place::new();
+    let mut server = Start::new(&place).root(place.path()).backlog(1).spawn();
+    // few enough requests that they all fit on the way in, many enough answers that they do not fit on the way out
+    for id in 0..200 {
+        server.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
+    }
+    let (supervisor, launcher) = (Process(server.pid()), process::launcher(server.pid()));
+    supervisor.signal(Signal::SIGTERM);
+    assert!(process::until(PROMPTLY, || !supervisor.is_alive()), "a client that does not read holds it up");
+    assert!(process::until(PROMPTLY, || !launcher.is_alive()), "the launcher stayed");
+}
+
+#[test]
+fn two_copies_do_not_know_each_other() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let mut one = Start::new(&place).root(place.path()).spawn();
+    let mut two = Start::new(&place).root(place.path()).spawn();
+    assert!(one.read("repo.status", repo.path()).is_ok());
+    assert!(two.read("repo.status", repo.path()).is_ok());
+    assert!(one.finish().status.success());
+    assert!(two.read("repo.brief", repo.path()).is_ok());
+    assert!(two.finish().status.success());
+}

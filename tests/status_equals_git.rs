@@ -1,0 +1,220 @@
+//! A status is what `git status` says, in every state of a working tree and of storage, and after any edits.
+//! Trust: the judge is the real git, run with the configuration that a status may rest on.
+
+mod support;
+
+use serde_json::json;
+use std::{fs, path::Path};
+use support::{
+    Place, Repo, Server, Start, fixtures,
+    rows::{self, Row},
+};
+
+/// Repositories of the states fixture whose storage nobody can read here.
+const UNREADABLE: &[&str] = &["reftable"];
+/// Where answers differ from git by design, and how.
+const BY_DESIGN: &[(&str, &str)] = &[
+    ("configured", "no filter is run, and an excludes file that the repository names outside of itself is not read"),
+    ("bare.git", "there is no working tree"),
+];
+
+/// What git says. Settings of the repository that would only change how much is shown are overruled.
+fn expected(repo: &Repo<'_>) -> Vec<Row> {
+    let arguments = [
+        "--no-optional-locks",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "status.showUntrackedFiles=normal",
+        "-c",
+        "status.renames=true",
+        "status",
+        "--porcelain=v1",
+        "-z",
+    ];
+    let output = repo.try_git(&arguments);
+    assert!(output.status.success(), "git status: {}", String::from_utf8_lossy(&output.stderr));
+    rows::from_porcelain(&output.stdout)
+}
+
+/// What the server says, all pages of it.
+fn answered(server: &mut Server, repository: &Path) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut cursor = None;
+    loop {
+        let mut arguments = json!({"repoPath": repository, "limit": 10_000});
+        if let Some(cursor) = &cursor {
+            arguments["cursor"] = json!(cursor);
+        }
+        let outcome = server.call("repo.status", arguments);
+        let data = outcome.data();
+        rows.extend(rows::from_answer(&data["entries"]));
+        match data["nextCursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => {
+                assert_eq!(data["changedFiles"], json!(rows.len()), "the total is the number of rows");
+                assert_eq!(data["clean"], json!(rows.is_empty()));
+                return rows;
+            }
+        }
+    }
+}
+
+fn differences(name: &str, git: Vec<Row>, ours: Vec<Row>) -> Vec<String> {
+    if git == ours {
+        return vec![];
+    }
+    let (missing, extra): (Vec<_>, Vec<_>) = (
+        git.iter().filter(|row| !ours.contains(row)).collect(),
+        ours.iter().filter(|row| !git.contains(row)).collect(),
+    );
+    if missing.is_empty() && extra.is_empty() {
+        let at = git.iter().zip(&ours).position(|(a, b)| a != b).unwrap_or(0);
+        return vec![format!("{name}: another order from row {at}: {:?} / {:?}", git.get(at), ours.get(at))];
+    }
+    let missing = missing.into_iter().map(|row| format!("{name}: missing {row:?}"));
+    missing.chain(extra.into_iter().map(|row| format!("{name}: extra   {row:?}"))).collect()
+}
+
+#[test]
+fn in_every_state() {
+    let fixture = fixtures::build(fixtures::STATES);
+    let mut server = Start::new(&fixture.place).root(fixture.directory()).spawn();
+    let mut faults = Vec::new();
+    let mut seen = 0;
+    for entry in fs::read_dir(fixture.directory()).expect("it was just built") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("it has one").to_string_lossy().into_owned();
+        if !path.is_dir() || BY_DESIGN.iter().any(|(repository, _)| *repository == name) {
+            continue;
+        }
+        if UNREADABLE.contains(&name.as_str()) {
+            let outcome = server.read("repo.status", &path);
+            outcome.expect_refused(&name, &["unsupported-format"]);
+            continue;
+        }
+        let repo = Repo::open(&fixture.place, path.clone());
+        faults.extend(differences(&name, expected(&repo), answered(&mut server, &path)));
+        seen += 1;
+    }
+    assert!(faults.is_empty(), "{} differences:\n{}", faults.len(), faults.join("\n"));
+    assert!(seen >= 26, "the builder made fewer repositories than it should: {seen}");
+}
+
+#[test]
+fn where_it_differs_by_design() {
+    let fixture = fixtures::build(fixtures::STATES);
+    let mut server = Start::new(&fixture.place).root(fixture.directory()).spawn();
+    let outcome = server.read("repo.status", &fixture.at("configured"));
+    let entries = &outcome.data()["entries"];
+    let rows = rows::from_answer(entries);
+    let has = |status: &str, path: &str| rows.iter().any(|r| r.status == status && r.path.0 == path.as_bytes());
+    assert!(has(" M", "p1"), "a changed file is changed whatever a filter would make of it: {entries}");
+    assert!(has("??", "x.hidden"), "an excludes file outside of the repository is not read: {entries}");
+    assert!(!fixture.at("CANARY").exists(), "a program of the repository's configuration was run");
+    server.read("repo.status", &fixture.at("bare.git")).expect_refused("bare", &["bare"]);
+}
+
+#[test]
+fn the_three_tools_agree_with_each_other() {
+    let fixture = fixtures::build(fixtures::STATES);
+    let mut server = Start::new(&fixture.place).root(fixture.directory()).spawn();
+    for name in ["columns", "conflicts", "sparse", "sha256", "linked", "unborn"] {
+        let path = fixture.at(name);
+        let status = rows::from_answer(&server.read("repo.status", &path).data()["entries"]);
+        let changes = server.read("worktree.changes", &path);
+        let changes = changes.data();
+        let unmerged = |row: &&Row| row.status.contains('U') || ["AA", "DD"].contains(&row.status.as_str());
+        let column = |at: usize| {
+            let of = move |row: &&Row| !row.status.starts_with('?') && row.status.as_bytes()[at] != b' ';
+            status.iter().filter(of).cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(rows::from_answer(&changes["staged"]), column(0), "{name}: staged");
+        assert_eq!(rows::from_answer(&changes["unstaged"]), column(1), "{name}: unstaged");
+        let untracked: Vec<_> = status.iter().filter(|row| row.status == "??").cloned().collect();
+        assert_eq!(rows::from_answer(&changes["untracked"]), untracked, "{name}: untracked");
+        let conflicted: Vec<_> = status.iter().filter(unmerged).cloned().collect();
+        assert_eq!(rows::from_answer(&changes["conflicted"]), conflicted, "{name}: conflicted");
+
+        let brief = server.read("repo.brief", &path);
+        let counts = &brief.data()["workingTree"];
+        let without_conflicts = |rows: Vec<Row>| rows.iter().filter(|row| !unmerged(row)).count();
+        let expected = json!({
+            "clean": status.is_empty(), "staged": without_conflicts(column(0)), "unstaged": without_conflicts(column(1)),
+            "untracked": untracked.len(), "conflicted": conflicted.len(),
+        });
+        assert_eq!(counts, &expected, "{name}: counters of the brief");
+    }
+}
+
+/// A generator of numbers that are the same for the same seed (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
+    }
+}
+
+/// `BULKHEAD_SEED=N` repeats a run; `BULKHEAD_SLOW=1` makes it larger.
+#[test]
+fn after_random_edits() {
+    let seed = std::env::var("BULKHEAD_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let (files, rounds) = if support::slow() { (20_000, 40) } else { (1_500, 8) };
+    let mut dice = Dice(seed);
+    let place = Place::new();
+    let repo = Repo::init(&place, "generated");
+    let mut names: Vec<String> = (0..files).map(|n| format!("d{}/e{}/f{n}", dice.below(12), dice.below(9))).collect();
+    for (n, name) in names.iter().enumerate() {
+        repo.write(name, format!("file {n}\n{}", "a line of some length\n".repeat(dice.below(20))));
+    }
+    repo.write(".gitignore", "*.o\n/d3/e4/\n!keep.o\n");
+    repo.commit("generated");
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    for round in 0..rounds {
+        for _ in 0..40 {
+            edit(&repo, &names, &mut dice);
+        }
+        let faults = differences("generated", expected(&repo), answered(&mut server, repo.path()));
+        assert!(faults.is_empty(), "BULKHEAD_SEED={seed}, round {round}:\n{}", faults.join("\n"));
+        if dice.below(3) == 0 {
+            repo.commit("a round");
+            names.retain(|name| repo.at(name).is_file());
+        }
+    }
+}
+
+/// One random edit of the working tree or of the index.
+fn edit(repo: &Repo<'_>, names: &[String], dice: &mut Dice) {
+    let name = names[dice.below(names.len())].clone();
+    let fresh = format!("d{}/new{}", dice.below(12), dice.below(100_000));
+    let there = repo.at(&name).is_file();
+    match dice.below(12) {
+        0 | 1 if there => repo.append(&name, "changed\n"),
+        2 if there => fs::remove_file(repo.at(&name)).expect("it is there"),
+        3 if there => drop(repo.try_git(&["mv", &name, &fresh])),
+        4 if there => drop(repo.try_git(&["rm", "-q", "--cached", &name])),
+        5 => drop(repo.try_git(&["add", "-A", name.split('/').next().expect("a directory")])),
+        6 => repo.write(&fresh, "new\n"),
+        7 => repo.write(format!("{fresh}-dir/deep/{}.o", dice.below(9)), "ignored\n"),
+        8 => repo.write(format!("{fresh}-dir/file"), "new\n"),
+        9 if there => {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = if dice.below(2) == 0 { 0o755 } else { 0o644 };
+            fs::set_permissions(repo.at(&name), fs::Permissions::from_mode(mode)).expect("it is there");
+        }
+        10 if there => {
+            let content = fs::read(repo.at(&name)).expect("it is there");
+            repo.write(&name, content);
+        }
+        11 if there => {
+            fs::remove_file(repo.at(&name)).expect("it is there");
+            std::os::unix::fs::symlink("elsewhere", repo.at(&name)).expect("it was just removed");
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,34 @@
+//! What the integration tests share: a hermetic place, repositories, raw Git formats, and the server as a client sees it.
+//! Trust: test code; what the server prints is checked line by line and never believed.
+#![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
+
+pub mod fixtures;
+pub mod index;
+pub mod objects;
+pub mod outcome;
+pub mod pack;
+pub mod place;
+pub mod process;
+pub mod repo;
+pub mod rows;
+pub mod server;
+pub mod snapshot;
+pub mod unmet;
+
+pub use outcome::Outcome;
+pub use place::Place;
+pub use repo::Repo;
+pub use server::{Server, Start};
+
+/// The tools that read one repository; every one of them is tried on every hostile repository.
+pub const TOOLS: [&str; 3] = ["repo.brief", "repo.status", "worktree.changes"];
+
+/// Whether `BULKHEAD_SLOW=1` asks for the full sizes of attacks and generated repositories.
+pub fn slow() -> bool {
+    std::env::var_os("BULKHEAD_SLOW").is_some_and(|value| value == "1")
+}
+
+/// Whether the tests run as root, which some situations need and which changes who owns what.
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}

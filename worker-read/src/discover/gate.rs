@@ -1,0 +1,84 @@
+//! Names in a git directory that would block, or lead elsewhere, if the library opened them.
+//! Trust: `lstat` only; the race between this look and the library's open is the watchdog's.
+
+use super::{OPERATION, refused};
+use bulkhead_contract::failure::{ReadFailure, Reason};
+use std::{fs, path::Path};
+
+/// Opened by the library or by us in the git directory itself.
+const IN_GIT_DIR: &[&str] = &["HEAD", "index", "config.worktree", "commondir", "gitdir", "info", "logs", "refs"];
+/// Opened in the common directory.
+const IN_COMMON_DIR: &[&str] = &[
+    "config",
+    "packed-refs",
+    "shallow",
+    "refs",
+    "refs/replace",
+    "logs",
+    "info",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "objects",
+    "objects/info",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+    "objects/info/commit-graphs",
+    "objects/info/commit-graphs/commit-graph-chain",
+    "objects/pack",
+];
+/// Directories of which every entry is opened.
+const LISTED: &[&str] = &["objects", "objects/pack", "objects/info", "objects/info/commit-graphs", "refs/replace"];
+/// Entries of a listed directory that are looked at; the object directory has 259, and packs by the thousand are a
+/// repository in need of care.
+const MAX_ENTRIES: usize = 20_000;
+
+/// Refuses FIFOs, sockets and devices where Git keeps files, and links that lead out of the git directory.
+///
+/// # Errors
+/// [`Reason::SpecialFile`] or [`Reason::Redirected`], naming the path.
+pub fn special_files(git_dir: &Path, common_dir: &Path) -> Result<(), ReadFailure> {
+    let inside = [git_dir, common_dir];
+    let names =
+        IN_GIT_DIR.iter().map(|name| (git_dir, name)).chain(IN_COMMON_DIR.iter().map(|name| (common_dir, name)));
+    for (dir, name) in names {
+        if let Ok(meta) = fs::symlink_metadata(dir.join(name)) {
+            look(&dir.join(name), name, meta.file_type(), &inside)?;
+        }
+    }
+    for dir in LISTED {
+        let Ok(entries) = fs::read_dir(common_dir.join(dir)) else { continue };
+        for entry in entries.take(MAX_ENTRIES).flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if !kind.is_file() && !kind.is_dir() {
+                let name = format!("{dir}/{}", entry.file_name().to_string_lossy());
+                look(&entry.path(), &name, kind, &inside)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn look(path: &Path, name: &str, kind: fs::FileType, inside: &[&Path]) -> Result<(), ReadFailure> {
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    let shown = format!(".git/{name}");
+    if !kind.is_symlink() {
+        let details = format!("{shown} is a FIFO, a socket or a device where Git keeps a file.");
+        return Err(refused(Reason::SpecialFile, &details).at(shown.as_bytes()));
+    }
+    let Ok(target) = fs::canonicalize(path) else {
+        // a link to nothing reads as absent; HEAD linked to a branch that is not born yet is one
+        return Ok(());
+    };
+    if !inside.iter().any(|dir| target.starts_with(dir)) {
+        let details = format!("{shown} is a link that leads out of the git directory.");
+        return Err(refused(Reason::Redirected, &details).at(shown.as_bytes()));
+    }
+    match fs::metadata(&target) {
+        Ok(meta) if meta.is_file() || meta.is_dir() => Ok(()),
+        _ => Err(ReadFailure::new(Reason::SpecialFile, OPERATION, format!("{shown} leads to a special file."))
+            .at(shown.as_bytes())),
+    }
+}

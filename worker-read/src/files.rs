@@ -1,0 +1,211 @@
+//! Bounded reads of the small files around a repository: never a special file, never more than the caller allows.
+//! Trust: names and contents are the repository's; an open cannot block, and a link is followed only where asked for.
+
+use bulkhead_contract::failure::{ReadFailure, Reason};
+use bulkhead_ipc::edge::FileId;
+use std::{fs, io, io::Read as _, path::Path};
+
+/// Why a file has no contents for us.
+#[derive(Debug, thiserror::Error)]
+pub enum NoContents {
+    /// Nothing of that name.
+    #[error("absent")]
+    Absent,
+    /// A link, a directory, a FIFO, a socket or a device.
+    #[error("not a regular file")]
+    NotRegular,
+    /// Longer than the caller allows.
+    #[error("longer than {0} bytes")]
+    TooLarge(u64),
+    /// The operating system refused.
+    #[error("refused")]
+    Denied,
+    /// The disk failed.
+    #[error("not readable")]
+    Failed,
+}
+
+impl NoContents {
+    /// The failure of `operation` on the file `name`, a path relative to the repository.
+    #[must_use]
+    pub fn failure(&self, operation: &str, name: &str) -> ReadFailure {
+        let reason = match self {
+            NoContents::Absent => Reason::Corrupt,
+            NoContents::NotRegular => Reason::SpecialFile,
+            NoContents::TooLarge(_) => Reason::TooLarge,
+            NoContents::Denied => Reason::PermissionDenied,
+            NoContents::Failed => Reason::Io,
+        };
+        ReadFailure::new(reason, operation, format!("{name} is {self}.")).at(name.as_bytes())
+    }
+
+    /// The kind of an operating system's error.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NoContents::Absent,
+            io::ErrorKind::PermissionDenied => NoContents::Denied,
+            io::ErrorKind::IsADirectory => NoContents::NotRegular,
+            _ if is_link(error) => NoContents::NotRegular,
+            _ => NoContents::Failed,
+        }
+    }
+}
+
+/// True for the error with which an open refuses a link.
+#[must_use]
+pub fn is_link(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        error.raw_os_error() == Some(nix::libc::ELOOP)
+    }
+    #[cfg(not(unix))]
+    {
+        error.kind() == io::ErrorKind::InvalidInput
+    }
+}
+
+/// Whether the last component of a path may be a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// A link is [`NoContents::NotRegular`].
+    Refuse,
+    /// A link is followed, as Git does for the operator's own files and for `info/exclude`.
+    Follow,
+}
+
+/// The contents of the regular file at `path`, at most `max` bytes.
+///
+/// # Errors
+/// See [`NoContents`].
+pub fn read(path: &Path, max: u64, links: Links) -> Result<Vec<u8>, NoContents> {
+    let file = open(path, links).map_err(|e| NoContents::of(&e))?;
+    read_open(file, max)
+}
+
+/// The rest of an open file that must be regular, at most `max` bytes.
+///
+/// # Errors
+/// See [`NoContents`].
+pub fn read_open(file: fs::File, max: u64) -> Result<Vec<u8>, NoContents> {
+    let meta = file.metadata().map_err(|e| NoContents::of(&e))?;
+    if !meta.is_file() {
+        return Err(NoContents::NotRegular);
+    }
+    if meta.len() > max {
+        return Err(NoContents::TooLarge(max));
+    }
+    let mut contents = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    // the file may have grown since; the limit holds all the same
+    file.take(max + 1).read_to_end(&mut contents).map_err(|e| NoContents::of(&e))?;
+    if contents.len() as u64 > max { Err(NoContents::TooLarge(max)) } else { Ok(contents) }
+}
+
+#[cfg(unix)]
+fn open(path: &Path, links: Links) -> io::Result<fs::File> {
+    use nix::fcntl::OFlag;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let nofollow = if links == Links::Refuse { OFlag::O_NOFOLLOW } else { OFlag::empty() };
+    fs::OpenOptions::new().read(true).custom_flags((OFlag::O_NONBLOCK | OFlag::O_NOCTTY | nofollow).bits()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path, links: Links) -> io::Result<fs::File> {
+    if links == Links::Refuse && fs::symlink_metadata(path)?.is_symlink() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    fs::File::open(path)
+}
+
+/// What tells one version of a file from the next without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Version {
+    id: Option<(u64, u64)>,
+    size: u64,
+    modified: Option<std::time::SystemTime>,
+    changed: (i64, i64),
+}
+
+/// The present version of the file or directory at `path`; the default value where there is none.
+#[must_use]
+pub fn version(path: &Path) -> Version {
+    let Ok(meta) = fs::metadata(path) else { return Version::default() };
+    let id = file_id(&meta);
+    Version {
+        id: Some((id.dev, id.ino)),
+        size: meta.len(),
+        modified: meta.modified().ok(),
+        changed: change_time(&meta),
+    }
+}
+
+/// Device and inode of `meta`; zeros where the system has none to give.
+#[must_use]
+pub fn file_id(meta: &fs::Metadata) -> FileId {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        FileId { dev: meta.dev(), ino: meta.ino() }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        FileId { dev: 0, ino: 0 }
+    }
+}
+
+fn change_time(meta: &fs::Metadata) -> (i64, i64) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (meta.ctime(), meta.ctime_nsec())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        (0, 0)
+    }
+}
+
+/// The bytes of a path, as Git stores them.
+#[must_use]
+pub fn path_bytes(path: &Path) -> Vec<u8> {
+    gix::path::into_bstr(path).map(|bytes| bytes.into_owned().into()).unwrap_or_default()
+}
+
+/// The path of these bytes; `None` where the system cannot hold them.
+#[must_use]
+pub fn bytes_path(bytes: &[u8]) -> Option<std::path::PathBuf> {
+    gix::path::from_byte_slice(bytes).ok().map(Path::to_path_buf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_regular_file_of_bounded_size_is_read() {
+        let dir = tempfile::tempdir().expect("a writable temporary directory");
+        let path = dir.path().join("f");
+        fs::write(&path, b"12345").expect("writable");
+        assert_eq!(read(&path, 5, Links::Refuse).expect("fits"), b"12345");
+        assert!(matches!(read(&path, 4, Links::Refuse), Err(NoContents::TooLarge(4))));
+        assert!(matches!(read(dir.path(), 4, Links::Refuse), Err(NoContents::NotRegular)));
+        assert!(matches!(read(&dir.path().join("none"), 4, Links::Refuse), Err(NoContents::Absent)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_does_not_block_and_a_link_is_followed_only_where_asked() {
+        let dir = tempfile::tempdir().expect("a writable temporary directory");
+        let fifo = dir.path().join("fifo");
+        let mode = nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR;
+        nix::unistd::mkfifo(&fifo, mode).expect("FIFOs are possible here");
+        assert!(matches!(read(&fifo, 9, Links::Follow), Err(NoContents::NotRegular)));
+        fs::write(dir.path().join("f"), b"x").expect("writable");
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("f", &link).expect("links are possible here");
+        assert!(matches!(read(&link, 9, Links::Refuse), Err(NoContents::NotRegular)));
+        assert_eq!(read(&link, 9, Links::Follow).expect("followed"), b"x");
+    }
+}

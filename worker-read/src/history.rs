@@ -1,0 +1,166 @@
+//! Recent commits, newest first by commit date as `git log` lists them, and what is shown of each.
+//! Trust: messages and names are the repository's; they are cut, made valid UTF-8, and never interpreted.
+
+use crate::repo::Repo;
+use bulkhead_contract::{
+    limits::{BRIEF_CONVENTION_WINDOW, MAX_SUBJECT_CHARS},
+    results::RecentCommit,
+};
+use gix::{ObjectId, bstr::ByteSlice as _, objs::CommitRef};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashSet},
+};
+
+/// Bytes of a commit that is shown at most.
+const MAX_COMMIT: u64 = 4 << 20;
+/// Characters of an author's name at most.
+const MAX_NAME_CHARS: usize = 200;
+
+/// What is shown of the newest commits.
+#[derive(Debug, Clone, Default)]
+pub struct Recent {
+    /// At most as many as `repo.brief` may show.
+    pub commits: Vec<RecentCommit>,
+    /// Share of conventional subjects among the last ones, in hundredths; `None` without commits.
+    pub conventional_ratio: Option<f64>,
+    /// Some commit is missing or cannot be read.
+    pub incomplete: bool,
+}
+
+/// The newest commits that `head` leads to, `shown` of them in full.
+#[must_use]
+pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
+    let mut found = Recent::default();
+    let (mut conventional, mut subjects) = (0u32, 0u32);
+    let mut seen = HashSet::from([head]);
+    // of equal dates the one that was met first comes first
+    let mut queue = BinaryHeap::from([(i64::MAX, Reverse(0usize), head)]);
+    let mut met = 1usize;
+    let mut buffer = Vec::new();
+    while let Some((_, _, id)) = queue.pop() {
+        if subjects as usize >= BRIEF_CONVENTION_WINDOW {
+            break;
+        }
+        let Some(commit) = read(repo, id, &mut buffer) else {
+            found.incomplete = true;
+            continue;
+        };
+        let subject = subject(&commit);
+        subjects += 1;
+        conventional += u32::from(is_conventional(&subject));
+        if found.commits.len() < shown {
+            found.commits.push(RecentCommit {
+                sha: repo.git.find_object(id).map_or_else(|_| id.to_string(), |o| o.id().shorten_or_id().to_string()),
+                subject: cut(&subject, MAX_SUBJECT_CHARS),
+                author: commit.author().map(|who| cut(&text(&commit, who.name), MAX_NAME_CHARS)).unwrap_or_default(),
+                date: date(&commit),
+            });
+        }
+        let parents: Vec<ObjectId> = if repo.is_shallow(&id) { Vec::new() } else { commit.parents().collect() };
+        for parent in parents {
+            if seen.insert(parent) {
+                let time = repo.commit_time(parent).unwrap_or(i64::MIN);
+                queue.push((time, Reverse(met), parent));
+                met += 1;
+            }
+        }
+    }
+    if subjects > 0 {
+        found.conventional_ratio = Some((f64::from(conventional) * 100.0 / f64::from(subjects)).round() / 100.0);
+    }
+    found
+}
+
+fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<CommitRef<'b>> {
+    use gix::objs::FindExt as _;
+    if repo.git.find_header(id).ok()?.size() > MAX_COMMIT {
+        return None;
+    }
+    repo.git.objects.find_commit(&id, buffer).ok()
+}
+
+/// Git's `%s`: the first paragraph in one line.
+fn subject(commit: &CommitRef<'_>) -> String {
+    let mut out: Vec<u8> = Vec::new();
+    let lines = commit.message.lines().map(|line| line.trim_end_with(|c| c.is_ascii_whitespace()));
+    for line in lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()) {
+        if !out.is_empty() {
+            out.push(b' ');
+        }
+        out.extend_from_slice(line);
+    }
+    text(commit, out.as_bstr())
+}
+
+/// Text of a commit in UTF-8. Of the encodings that the header may name, Latin-1 is read; others are kept as far as they
+/// are valid UTF-8.
+fn text(commit: &CommitRef<'_>, bytes: &gix::bstr::BStr) -> String {
+    let latin = commit.encoding.is_some_and(|name| {
+        [&b"iso-8859-1"[..], b"iso8859-1", b"latin1", b"latin-1"].iter().any(|known| name.eq_ignore_ascii_case(known))
+    });
+    match bytes.to_str() {
+        Err(_) if latin => bytes.iter().map(|&byte| char::from(byte)).collect(),
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.to_str_lossy().into_owned(),
+    }
+}
+
+fn date(commit: &CommitRef<'_>) -> String {
+    let time = commit.author().ok().and_then(|who| who.time().ok()).unwrap_or_default();
+    time.format(gix::date::time::format::ISO8601_STRICT).unwrap_or_default()
+}
+
+/// The first `most` characters, with an ellipsis in place of the rest.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// `type(scope)!: text` with a lowercase type of at most twelve letters (contract `results.md`).
+fn is_conventional(subject: &str) -> bool {
+    let Some((head, rest)) = subject.split_once(':') else { return false };
+    let head = head.strip_suffix('!').unwrap_or(head);
+    let kind = match head.split_once('(') {
+        Some((kind, scope)) if scope.len() > 1 && scope.ends_with(')') && scope.matches(')').count() == 1 => kind,
+        Some(_) => return false,
+        None => head,
+    };
+    (1..=12).contains(&kind.len())
+        && kind.bytes().all(|byte| byte.is_ascii_lowercase())
+        && rest.starts_with(' ')
+        && !rest.trim().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conventional_subjects_are_told_from_others() {
+        for yes in ["feat: x", "fix(core)!: x", "chore!: y", "docs(a/b): z"] {
+            assert!(is_conventional(yes), "{yes}");
+        }
+        for no in [
+            "Merge branch 'x'",
+            "Fix: x",
+            "feat:x",
+            "feat : x",
+            "feat(): x",
+            "feat(a: x",
+            "averyverylongtype: x",
+            ": x",
+            "feat: ",
+        ] {
+            assert!(!is_conventional(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_long_subject_is_cut_at_a_character() {
+        assert_eq!(cut("äöü", 3), "äöü");
+        assert_eq!(cut("äöüß", 3), "äöü…");
+    }
+}

@@ -1,0 +1,99 @@
+//! The worker's way into its jail: ceilings, discovery, one repository, no more calls; or the same without layers.
+//! Trust: what is discovered can only narrow the jail; a layer that is demanded and missing ends the worker.
+
+use crate::discover::{self, Bounds, Found};
+use bulkhead_contract::{
+    failure::ReadFailure,
+    isolation::{Report, Row},
+};
+use std::path::PathBuf;
+
+/// Name of this kind of process in reports.
+const PROCESS: &str = "worker-read";
+
+/// Where a worker stands once its jail is closed.
+#[derive(Debug)]
+pub enum Jailed {
+    /// The jail is on. `Ok(None)` for a worker without a repository.
+    In(Box<Result<Option<Found>, ReadFailure>>, Report),
+    /// A layer that is demanded is missing; nothing of the repository was parsed.
+    Short(Report),
+}
+
+/// What decides about the jail.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// The caller's path.
+    pub path: Option<&'a [u8]>,
+    /// Ceilings and trust.
+    pub bounds: Bounds<'a>,
+    /// Ask for the empty root.
+    pub empty_root: bool,
+    /// End where a demanded layer is missing.
+    pub demand_required: bool,
+}
+
+/// Puts the jail on around the discovery of the repository.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn enter(plan: Plan<'_>) -> Jailed {
+    use bulkhead_sandbox::jail::read::{ReadJail, ReadPlan, Short};
+    let short = |short: Short| Jailed::Short(report(short.enforced));
+    let layers =
+        ReadPlan { ceilings: plan.bounds.ceilings, empty_root: plan.empty_root, demand_required: plan.demand_required };
+    let jail = match ReadJail::begin(&layers) {
+        Ok(jail) => jail,
+        Err(missing) => return short(missing),
+    };
+    let found = find(plan);
+    // a refusal is answered from within the closed jail, too
+    let dirs = found.as_ref().ok().and_then(Option::as_ref).map(Found::directories).unwrap_or_default();
+    match jail.narrow(&dirs, &[]).and_then(|jail| jail.close()) {
+        Ok(enforced) => Jailed::In(Box::new(found), report(enforced)),
+        Err(missing) => short(missing),
+    }
+}
+
+/// Systems without the layers serve in a single process; nothing here pretends otherwise.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn enter(plan: Plan<'_>) -> Jailed {
+    if plan.demand_required { Jailed::Short(unconfined()) } else { without(plan) }
+}
+
+/// The same discovery in a process that has no layers.
+#[must_use]
+pub fn without(plan: Plan<'_>) -> Jailed {
+    Jailed::In(Box::new(find(plan)), unconfined())
+}
+
+fn find(plan: Plan<'_>) -> Result<Option<Found>, ReadFailure> {
+    plan.path.map(|path| discover::discover(path, plan.bounds)).transpose()
+}
+
+#[cfg(target_os = "linux")]
+fn report(enforced: bulkhead_sandbox::Enforced) -> Report {
+    let row = |row: bulkhead_sandbox::Row| Row {
+        capability: row.capability.to_owned(),
+        enforcer: row.enforcer,
+        sufficient: row.sufficient,
+        evidence: row.evidence,
+    };
+    Report { process: PROCESS.to_owned(), rows: enforced.rows.into_iter().map(row).collect() }
+}
+
+fn unconfined() -> Report {
+    let row = |capability: &&str| Row {
+        capability: (*capability).to_owned(),
+        enforcer: bulkhead_sandbox::enforced::NONE.to_owned(),
+        sufficient: false,
+        evidence: "none (single process)".to_owned(),
+    };
+    Report { process: PROCESS.to_owned(), rows: bulkhead_sandbox::enforced::CAPABILITIES.iter().map(row).collect() }
+}
+
+/// The ceilings of an `Init`; what is no absolute path of this system is left out, which only narrows.
+#[must_use]
+pub fn ceilings(init: &[Vec<u8>]) -> Vec<PathBuf> {
+    init.iter().filter_map(|bytes| crate::files::bytes_path(bytes)).filter(|path| path.is_absolute()).collect()
+}

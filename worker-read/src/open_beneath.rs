@@ -1,0 +1,36 @@
+//! Opens a file beneath a directory name by name, so that no link on the way is ever followed.
+//! Trust: the directory was canonicalised at discovery; the names below it are the repository's.
+
+use crate::{
+    files::{self, NoContents},
+    worktree::disk::Dir,
+};
+use std::{fs, path::Path};
+
+/// The regular file at `path` beneath `dir`.
+///
+/// # Errors
+/// See [`NoContents`]; a link anywhere below `dir` is [`NoContents::NotRegular`] or [`NoContents::Absent`].
+pub fn open(dir: &Path, path: &[u8]) -> Result<fs::File, NoContents> {
+    let failed = |e: std::io::Error| NoContents::of(&e);
+    let mut dir = Dir::open(dir).map_err(failed)?;
+    let mut names = path.split(|&byte| byte == b'/').peekable();
+    while let Some(name) = names.next() {
+        if name.is_empty() || name == b"." || name == b".." {
+            return Err(NoContents::Absent);
+        }
+        if names.peek().is_none() {
+            return dir.file(name).map_err(failed);
+        }
+        dir = dir.child(name).map_err(failed)?;
+    }
+    Err(NoContents::Absent)
+}
+
+/// Its contents, at most `max` bytes.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(dir: &Path, path: &[u8], max: u64) -> Result<Vec<u8>, NoContents> {
+    files::read_open(open(dir, path)?, max)
+}

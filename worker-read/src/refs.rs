@@ -1,0 +1,303 @@
+//! References read on our own terms: bounded, never through a link, and one bad line does not hide the rest.
+//! Trust: names and contents are the repository's; a name passes Git's own check before it becomes a path.
+
+use crate::{
+    files::{self, NoContents, Version},
+    open_beneath,
+};
+use bulkhead_contract::failure::{ReadFailure, Reason};
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice as _},
+};
+use std::{cell::RefCell, path::PathBuf, rc::Rc};
+
+const OPERATION: &str = "refs";
+/// Bytes of a loose reference at most.
+const MAX_LOOSE: u64 = 4 * 1024;
+/// Bytes of `packed-refs` at most; some two million references.
+const MAX_PACKED: u64 = 160 << 20;
+/// References that lead to references, at most (Git: 5).
+const MAX_SYMREFS: usize = 5;
+
+/// Where HEAD is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Full name of the branch; `None` when detached.
+    pub branch: Option<BString>,
+    /// The commit; `None` on an unborn branch.
+    pub id: Option<ObjectId>,
+}
+
+/// The reference that a branch follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// Full name of the local reference.
+    pub name: BString,
+    /// Where it is; `None` when it is gone.
+    pub id: Option<ObjectId>,
+}
+
+/// The references of one repository.
+#[derive(Debug)]
+pub struct Refs {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    packed: RefCell<Option<(Version, Rc<Vec<u8>>)>>,
+}
+
+enum Value {
+    Id(ObjectId),
+    Name(BString),
+}
+
+impl Refs {
+    /// The references of the repository with these two directories.
+    #[must_use]
+    pub fn new(git_dir: PathBuf, common_dir: PathBuf) -> Self {
+        Self { git_dir, common_dir, packed: RefCell::new(None) }
+    }
+
+    /// Where HEAD is.
+    ///
+    /// # Errors
+    /// [`Reason::Corrupt`] where HEAD is no reference.
+    pub fn head(&self) -> Result<Head, ReadFailure> {
+        match self.value(b"HEAD".as_bstr())? {
+            Some(Value::Id(id)) => Ok(Head { branch: None, id: Some(id) }),
+            Some(Value::Name(branch)) => {
+                let id = self.resolve(branch.as_ref())?;
+                Ok(Head { branch: Some(branch), id })
+            }
+            None => Err(corrupt("HEAD is missing or names no valid reference.")),
+        }
+    }
+
+    /// The object that the reference called `name` leads to, if it exists.
+    ///
+    /// # Errors
+    /// Where the disk fails, or references lead in circles.
+    pub fn resolve(&self, name: &BStr) -> Result<Option<ObjectId>, ReadFailure> {
+        let mut name = name.to_owned();
+        for _ in 0..=MAX_SYMREFS {
+            match self.value(name.as_ref())? {
+                None => return Ok(None),
+                Some(Value::Id(id)) => return Ok(Some(id)),
+                Some(Value::Name(next)) => name = next,
+            }
+        }
+        Err(corrupt("A reference leads through too many others."))
+    }
+
+    /// The name that the symbolic reference called `name` holds, if it is one.
+    ///
+    /// # Errors
+    /// Where the disk fails.
+    pub fn target(&self, name: &BStr) -> Result<Option<BString>, ReadFailure> {
+        Ok(match self.value(name)? {
+            Some(Value::Name(target)) => Some(target),
+            _ => None,
+        })
+    }
+
+    /// The reference that `branch`, a full name, follows by `config`.
+    ///
+    /// # Errors
+    /// Where the disk fails.
+    pub fn upstream(&self, branch: &BStr, config: &gix::config::File) -> Result<Option<Upstream>, ReadFailure> {
+        let Some(short) = branch.strip_prefix(b"refs/heads/") else { return Ok(None) };
+        let key = |name: &str| config.string_by("branch", Some(short.as_bstr()), name);
+        let (Some(remote), Some(merge)) = (key("remote"), key("merge")) else { return Ok(None) };
+        let name = if remote == "." {
+            merge
+        } else {
+            let specs = config.raw_values_by("remote", Some(remote.as_bstr()), "fetch").unwrap_or_default();
+            match specs.iter().find_map(|spec| mapped(spec, merge.as_ref())) {
+                Some(name) => name,
+                None => return Ok(None),
+            }
+        };
+        let id = self.resolve(name.as_ref())?;
+        Ok(Some(Upstream { name, id }))
+    }
+
+    /// What `packed-refs` and the common directory's loose references look like now, for caches of answers.
+    #[must_use]
+    pub fn common_dir(&self) -> &std::path::Path {
+        &self.common_dir
+    }
+
+    fn value(&self, name: &BStr) -> Result<Option<Value>, ReadFailure> {
+        if gix::validate::reference::name(name).is_err() {
+            return Ok(None);
+        }
+        let own = !name.starts_with(b"refs/")
+            || [&b"refs/bisect/"[..], b"refs/worktree/", b"refs/rewritten/"].iter().any(|own| name.starts_with(own));
+        let dir = if own { &self.git_dir } else { &self.common_dir };
+        match open_beneath::read(dir, name, MAX_LOOSE) {
+            Ok(text) => return Ok(parse(&text)),
+            // a directory of references below that name, or a link, is no loose reference
+            Err(NoContents::Absent | NoContents::NotRegular) => {}
+            Err(NoContents::TooLarge(_)) => return Ok(None),
+            Err(e) => return Err(e.failure(OPERATION, "a reference")),
+        }
+        if name == "HEAD" {
+            // very old Git made HEAD a link
+            let target = std::fs::read_link(self.git_dir.join("HEAD")).ok().map(|target| files::path_bytes(&target));
+            return Ok(target.filter(|target| is_ref(target)).map(|target| Value::Name(target.into())));
+        }
+        let packed = self.packed()?;
+        Ok(find_packed(&packed, name).map(Value::Id))
+    }
+
+    fn packed(&self) -> Result<Rc<Vec<u8>>, ReadFailure> {
+        let version = files::version(&self.common_dir.join("packed-refs"));
+        let mut held = self.packed.borrow_mut();
+        if let Some((of, bytes)) = &*held
+            && *of == version
+        {
+            return Ok(Rc::clone(bytes));
+        }
+        let bytes = match open_beneath::read(&self.common_dir, b"packed-refs", MAX_PACKED) {
+            Ok(bytes) => bytes,
+            Err(NoContents::Absent) => Vec::new(),
+            Err(e) => return Err(e.failure(OPERATION, ".git/packed-refs")),
+        };
+        let bytes = Rc::new(bytes);
+        *held = Some((version, Rc::clone(&bytes)));
+        Ok(bytes)
+    }
+}
+
+/// The short form in which people name `name`, a full name.
+#[must_use]
+pub fn short(name: &BStr) -> String {
+    let short = [&b"refs/heads/"[..], b"refs/remotes/", b"refs/tags/", b"refs/"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(*prefix))
+        .unwrap_or(name);
+    short.to_str_lossy().into_owned()
+}
+
+fn is_ref(name: &[u8]) -> bool {
+    name.starts_with(b"refs/") && gix::validate::reference::name(name.as_bstr()).is_ok()
+}
+
+fn parse(text: &[u8]) -> Option<Value> {
+    if let Some(name) = text.strip_prefix(b"ref:") {
+        let name = name.trim();
+        return is_ref(name).then(|| Value::Name(name.into()));
+    }
+    let hex = text.split(|byte| byte.is_ascii_whitespace()).next()?;
+    ObjectId::from_hex(hex).ok().filter(|id| !id.is_null()).map(Value::Id)
+}
+
+fn line_of(line: &[u8]) -> Option<(ObjectId, &[u8])> {
+    let space = line.find_byte(b' ')?;
+    Some((ObjectId::from_hex(&line[..space]).ok()?, line[space + 1..].trim_end()))
+}
+
+/// The id of `name` in the text of `packed-refs`: by halves where the file says it is sorted, else line by line.
+fn find_packed(text: &[u8], name: &BStr) -> Option<ObjectId> {
+    let header = text.lines().next().filter(|line| line.starts_with(b"# pack-refs with:")).unwrap_or_default();
+    let by_lines = || text.lines().filter_map(line_of).find(|(_, theirs)| *theirs == name.as_bytes()).map(|(id, _)| id);
+    if !header.contains_str(" sorted") {
+        return by_lines();
+    }
+    let (mut low, mut high) = (header.len() + 1, text.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let mut start = text[low..middle].rfind_byte(b'\n').map_or(low, |at| low + at + 1);
+        if text.get(start) == Some(&b'^') && start > low {
+            // a peeled tag's second line belongs to the line before it
+            start = text[low..start - 1].rfind_byte(b'\n').map_or(low, |at| low + at + 1);
+        }
+        let end = text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at);
+        let Some((id, theirs)) = line_of(&text[start..end]) else { return by_lines() };
+        match theirs.cmp(name.as_bytes()) {
+            std::cmp::Ordering::Equal => return Some(id),
+            std::cmp::Ordering::Greater => high = start,
+            std::cmp::Ordering::Less => {
+                low = end + 1;
+                if text.get(low) == Some(&b'^') {
+                    low = text[low..].find_byte(b'\n').map_or(text.len(), |at| low + at + 1);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// What the fetch specification `spec` makes of the remote's reference `name`.
+fn mapped(spec: &[u8], name: &BStr) -> Option<BString> {
+    let spec = spec.strip_prefix(b"+").unwrap_or(spec);
+    let (from, to) = spec.split_once_str(":")?;
+    if from.starts_with(b"^") || to.is_empty() {
+        return None;
+    }
+    match (from.find_byte(b'*'), to.find_byte(b'*')) {
+        (None, None) if from == name.as_bytes() => Some(to.into()),
+        (Some(at), Some(into)) => {
+            let middle = name.strip_prefix(&from[..at])?.strip_suffix(&from[at + 1..])?;
+            Some([&to[..into], middle, &to[into + 1..]].concat().into())
+        }
+        _ => None,
+    }
+}
+
+fn corrupt(details: &str) -> ReadFailure {
+    ReadFailure::new(Reason::Corrupt, OPERATION, details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(digit: char) -> String {
+        digit.to_string().repeat(40)
+    }
+
+    #[test]
+    fn packed_references_are_found_by_halves_past_peeled_lines() {
+        let mut text = String::from("# pack-refs with: peeled fully-peeled sorted \n");
+        for n in 0..50 {
+            text += &format!("{} refs/tags/t{n:02}\n^{}\n", id('a'), id('b'));
+        }
+        text += &format!("{} refs/zz\n", id('c'));
+        let find = |name: &str| find_packed(text.as_bytes(), name.into()).map(|id| id.to_string());
+        for n in 0..50 {
+            assert_eq!(find(&format!("refs/tags/t{n:02}")), Some(id('a')), "{n}");
+        }
+        assert_eq!(find("refs/zz"), Some(id('c')));
+        assert_eq!(find("refs/tags/t50"), None);
+        assert_eq!(find("refs/a"), None);
+    }
+
+    #[test]
+    fn a_bad_line_hides_no_other() {
+        let text = format!(
+            "# pack-refs with: peeled fully-peeled sorted \n{} refs/heads/a\nnothex refs/heads/b\n{} refs/heads/c\n",
+            id('a'),
+            id('c')
+        );
+        assert_eq!(find_packed(text.as_bytes(), "refs/heads/a".into()).map(|id| id.to_string()), Some(id('a')));
+        assert_eq!(find_packed(text.as_bytes(), "refs/heads/c".into()).map(|id| id.to_string()), Some(id('c')));
+    }
+
+    #[test]
+    fn a_name_that_climbs_is_no_reference() {
+        let temp = tempfile::tempdir().expect("a writable temporary directory");
+        std::fs::write(temp.path().join("HEAD"), "ref: refs/heads/../../../etc/passwd\n").expect("writable");
+        let refs = Refs::new(temp.path().to_path_buf(), temp.path().to_path_buf());
+        assert_eq!(refs.head().expect_err("not a reference").reason, Reason::Corrupt);
+    }
+
+    #[test]
+    fn fetch_specifications_map_as_git_maps_them() {
+        let map = |spec: &str, name: &str| mapped(spec.as_bytes(), name.into()).map(|name| name.to_string());
+        assert_eq!(map("+refs/heads/*:refs/remotes/o/*", "refs/heads/a/b").as_deref(), Some("refs/remotes/o/a/b"));
+        assert_eq!(map("refs/heads/a:refs/x", "refs/heads/a").as_deref(), Some("refs/x"));
+        assert_eq!(map("refs/heads/a:refs/x", "refs/heads/b"), None);
+        assert_eq!(map("^refs/heads/a", "refs/heads/a"), None);
+    }
+}

@@ -1,0 +1,291 @@
+//! One open repository with everything that is kept warm between calls, and what invalidates each of it.
+//! Trust: opened by [`crate::open`] alone; whatever is kept is checked against the disk at the start of every call.
+
+use crate::{
+    ahead_behind::{self, Drift},
+    discover::{self, Found, Trust},
+    files::{self, Links, NoContents, Version},
+    history::{self, Recent},
+    index::Snapshot,
+    open,
+    operator_config::OperatorConfig,
+    pace::{Pace, Stopped},
+    refs::Refs,
+    settings::Settings,
+    submodules::Nested,
+    worktree::compare::Verdicts,
+};
+use bulkhead_contract::failure::{ReadFailure, Reason};
+use gix::{ObjectId, objs::FindExt as _};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+    rc::Rc,
+};
+
+/// Bytes of `shallow` at most.
+const MAX_SHALLOW: u64 = 16 << 20;
+/// Bytes of `info/exclude` or `info/attributes` at most.
+const MAX_INFO: u64 = 1 << 20;
+/// Files in the common directory whose change means that the repository is opened anew.
+const DECIDING: &[&str] = &["config", "shallow", "refs/replace", "packed-refs", "objects/info/alternates"];
+
+/// What all repositories of one worker share.
+#[derive(Debug, Clone, Default)]
+pub struct Operator {
+    /// Their Git configuration.
+    pub config: Rc<OperatorConfig>,
+    /// Whose repositories are read.
+    pub trust: Rc<Trust>,
+}
+
+/// One open repository.
+pub struct Repo {
+    /// Where it is.
+    pub found: Found,
+    /// Its objects and configuration.
+    pub git: gix::Repository,
+    /// Its references.
+    pub refs: Refs,
+    /// Resolved configuration.
+    pub settings: Settings,
+    /// What all repositories share.
+    pub operator: Operator,
+    /// Submodules by path.
+    pub(crate) nested: RefCell<BTreeMap<Vec<u8>, Nested>>,
+    /// Contents that were found equal. Invalidated by stat and id.
+    pub(crate) verdicts: RefCell<Verdicts>,
+    shallow: HashSet<ObjectId>,
+    replaces: bool,
+    deciding: Vec<(PathBuf, Version)>,
+    /// Invalidated by the version of the index file.
+    index: RefCell<Option<Rc<Snapshot>>>,
+    /// `info/exclude` and `info/attributes`. Invalidated by their versions.
+    info: RefCell<[Option<(Version, Option<Rc<Vec<u8>>>)>; 2]>,
+    /// Invalidated by the versions of the graph's files.
+    graph: RefCell<Option<(Version, Option<Rc<gix::commitgraph::Graph>>)>>,
+    /// The last answers that depend on ids alone, and, through shallow and replace, on what opens anew.
+    drift: RefCell<Option<(ObjectId, ObjectId, Drift)>>,
+    recent: RefCell<Option<(ObjectId, usize, Rc<Recent>)>>,
+    head_tree: RefCell<Option<(ObjectId, ObjectId)>>,
+}
+
+impl Repo {
+    /// Opens what was found.
+    ///
+    /// # Errors
+    /// As [`open::open`].
+    pub fn open(found: Found, operator: Operator, caches: open::Caches) -> Result<Self, ReadFailure> {
+        let deciding: Vec<(PathBuf, Version)> = DECIDING
+            .iter()
+            .map(|name| found.common_dir.join(name))
+            .chain([found.git_dir.join("config.worktree")])
+            .map(|path| (path.clone(), files::version(&path)))
+            .collect();
+        let git = open::open(&found, caches)?;
+        let settings = Settings::resolve(git.config_snapshot().plumbing(), &operator.config);
+        let shallow = shallow(&found)?;
+        let replaces = git.objects.store_ref().replacements().next().is_some();
+        let refs = Refs::new(found.git_dir.clone(), found.common_dir.clone());
+        Ok(Self {
+            found,
+            git,
+            refs,
+            settings,
+            operator,
+            nested: RefCell::default(),
+            verdicts: RefCell::default(),
+            shallow,
+            replaces,
+            deciding,
+            index: RefCell::default(),
+            info: RefCell::default(),
+            graph: RefCell::default(),
+            drift: RefCell::default(),
+            recent: RefCell::default(),
+            head_tree: RefCell::default(),
+        })
+    }
+
+    /// True where nothing changed that decides how the repository is read.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.deciding.iter().all(|(path, version)| files::version(path) == *version)
+    }
+
+    /// True where there is no working tree to ask about.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        match self.found.link {
+            discover::Link::None => true,
+            // the shared configuration of a bare repository says so to its linked worktrees, too
+            discover::Link::Worktree => false,
+            discover::Link::Directory | discover::Link::File => self.settings.bare,
+        }
+    }
+
+    /// The present index.
+    ///
+    /// # Errors
+    /// As [`Snapshot::read`].
+    pub fn index(&self) -> Result<Rc<Snapshot>, ReadFailure> {
+        let mut held = self.index.borrow_mut();
+        if let Some(index) = &*held
+            && index.is_current(&self.found)
+        {
+            return Ok(Rc::clone(index));
+        }
+        let index = Rc::new(Snapshot::read(&self.found, self.git.object_hash())?);
+        *held = Some(Rc::clone(&index));
+        Ok(index)
+    }
+
+    /// Contents of `info/exclude`.
+    #[must_use]
+    pub fn info_exclude(&self) -> Option<Rc<Vec<u8>>> {
+        self.info_file(0, "info/exclude")
+    }
+
+    /// Contents of `info/attributes`.
+    #[must_use]
+    pub fn info_attributes(&self) -> Option<Rc<Vec<u8>>> {
+        self.info_file(1, "info/attributes")
+    }
+
+    fn info_file(&self, slot: usize, name: &str) -> Option<Rc<Vec<u8>>> {
+        let path = self.found.common_dir.join(name);
+        let version = files::version(&path);
+        let mut held = self.info.borrow_mut();
+        if let Some((of, contents)) = &held[slot]
+            && *of == version
+        {
+            return contents.clone();
+        }
+        let contents = files::read(&path, MAX_INFO, Links::Follow).ok().map(Rc::new);
+        held[slot] = Some((version, contents.clone()));
+        contents
+    }
+
+    /// The commit-graph, where it may be used: it knows neither shallow borders nor replaced commits.
+    #[must_use]
+    pub fn commit_graph(&self) -> Option<Rc<gix::commitgraph::Graph>> {
+        if self.replaces || !self.shallow.is_empty() {
+            return None;
+        }
+        let info = self.found.common_dir.join("objects/info");
+        let single = files::version(&info.join("commit-graph"));
+        let version = if single == Version::default() {
+            files::version(&info.join("commit-graphs/commit-graph-chain"))
+        } else {
+            single
+        };
+        let mut held = self.graph.borrow_mut();
+        if let Some((of, graph)) = &*held
+            && *of == version
+        {
+            return graph.clone();
+        }
+        let graph = match version == Version::default() {
+            true => None,
+            // one that cannot be read only makes walks slower
+            false => self.git.commit_graph_if_enabled().ok().flatten().map(Rc::new),
+        };
+        *held = Some((version, graph.clone()));
+        graph
+    }
+
+    /// True where the history of this clone ends at `id`.
+    #[must_use]
+    pub fn is_shallow(&self, id: &ObjectId) -> bool {
+        self.shallow.contains(id)
+    }
+
+    /// Parents of the commit, as far as this clone has them.
+    #[must_use]
+    pub fn parents(&self, id: ObjectId) -> Vec<ObjectId> {
+        let mut buffer = Vec::new();
+        if self.is_shallow(&id) {
+            return Vec::new();
+        }
+        self.git
+            .objects
+            .find_commit_iter(&id, &mut buffer)
+            .map(|commit| commit.parent_ids().collect())
+            .unwrap_or_default()
+    }
+
+    /// Committer time of the commit in seconds, if it is there.
+    #[must_use]
+    pub fn commit_time(&self, id: ObjectId) -> Option<i64> {
+        let mut buffer = Vec::new();
+        let commit = self.git.objects.find_commit_iter(&id, &mut buffer).ok()?;
+        Some(commit.committer().ok()?.seconds())
+    }
+
+    /// The tree of the commit that HEAD is at.
+    ///
+    /// # Errors
+    /// [`Reason::ObjectMissing`] where it is not there.
+    pub fn tree_of(&self, head: ObjectId) -> Result<ObjectId, ReadFailure> {
+        if let Some((of, tree)) = *self.head_tree.borrow()
+            && of == head
+        {
+            return Ok(tree);
+        }
+        let tree = self.git.find_commit(head).ok().and_then(|commit| commit.tree_id().ok()).map(gix::Id::detach);
+        let tree = tree.ok_or_else(|| {
+            ReadFailure::new(Reason::ObjectMissing, "head", "The commit that HEAD names is missing or cannot be read.")
+        })?;
+        *self.head_tree.borrow_mut() = Some((head, tree));
+        Ok(tree)
+    }
+
+    /// How far two commits have drifted apart.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub fn drift(&self, left: ObjectId, right: ObjectId, pace: &Pace) -> Result<Drift, Stopped> {
+        if let Some((l, r, drift)) = *self.drift.borrow()
+            && (l, r) == (left, right)
+        {
+            return Ok(drift);
+        }
+        let drift = ahead_behind::count(self, left, right, pace)?;
+        *self.drift.borrow_mut() = Some((left, right, drift));
+        Ok(drift)
+    }
+
+    /// The newest commits, `shown` of them in full.
+    #[must_use]
+    pub fn recent(&self, head: ObjectId, shown: usize) -> Rc<Recent> {
+        if let Some((of, have, recent)) = &*self.recent.borrow()
+            && *of == head
+            && *have >= shown
+        {
+            return Rc::clone(recent);
+        }
+        let recent = Rc::new(history::recent(self, head, shown));
+        if !recent.incomplete {
+            *self.recent.borrow_mut() = Some((head, shown, Rc::clone(&recent)));
+        }
+        recent
+    }
+}
+
+impl std::fmt::Debug for Repo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repo").field("found", &self.found).finish_non_exhaustive()
+    }
+}
+
+fn shallow(found: &Found) -> Result<HashSet<ObjectId>, ReadFailure> {
+    match files::read(&found.common_dir.join("shallow"), MAX_SHALLOW, Links::Refuse) {
+        Ok(text) => Ok(text
+            .split(|&byte| byte == b'\n')
+            .filter_map(|line| ObjectId::from_hex(line.trim_ascii()).ok())
+            .collect()),
+        Err(NoContents::Absent) => Ok(HashSet::new()),
+        Err(e) => Err(e.failure("open", ".git/shallow")),
+    }
+}

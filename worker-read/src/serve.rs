@@ -1,0 +1,218 @@
+//! The life of a worker: one `Init`, the jail, then calls one after the other until the requests end.
+//! Trust: the supervisor may be taken over: a message out of phase ends the worker, and no call can end it.
+
+use crate::{
+    answers,
+    discover::{self, Bounds, Found, Trust},
+    jail::{self, Jailed, Plan},
+    open::Caches,
+    operator_config::OperatorConfig,
+    pace::Pace,
+    place,
+    repo::{Operator, Repo},
+};
+use bulkhead_contract::{
+    failure::{ReadFailure, Reason},
+    isolation::{Demand, Report},
+};
+use bulkhead_ipc::{
+    channel::{Receiver, Sender, WorkerEnds},
+    chunk, codec,
+    edge::read::{Answer, Ask, Call, FromRead, Ready, Reply, Repository, ToRead},
+};
+use std::{
+    cell::RefCell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+/// Stack of the thread that serves; directories and trees are walked by recursion.
+const STACK: usize = 8 << 20;
+/// Calls that may wait; the supervisor sends the next one only after an answer.
+const WAITING: usize = 2;
+/// Id of no call: a supervisor counts from one.
+const NONE: u64 = u64::MAX;
+
+/// Runs a worker to its end. `jailed` says that this is a process of its own, which may confine itself; otherwise it
+/// is a thread of a single process and reports that nothing confines it.
+pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
+    let WorkerEnds { mut requests, mut answers } = ends;
+    let Ok(Some(ToRead::Init(init))) = requests.receive() else { return };
+    let config = OperatorConfig::read(&init);
+    let trust = Trust::new(&init.trust, &config);
+    let ceilings = jail::ceilings(&init.ceilings);
+    let plan = Plan {
+        path: init.path.as_deref(),
+        bounds: Bounds { ceilings: &ceilings, trust: &trust },
+        empty_root: init.empty_root,
+        demand_required: init.demand == Demand::Required,
+    };
+    let (found, report) = match if jailed { jail::enter(plan) } else { jail::without(plan) } {
+        Jailed::Short(report) => {
+            let _ = answers.send(&FromRead::Short(report));
+            return;
+        }
+        Jailed::In(found, report) => (*found, report),
+    };
+    let cancelled = Arc::new(AtomicU64::new(NONE));
+    let (queue, calls) = mpsc::sync_channel(WAITING);
+    let server = Server { config, trust, ceilings, report, cancelled: Arc::clone(&cancelled), answers, calls };
+    // only now: before it was closed, the jail covered one thread
+    let serving = thread::Builder::new().name("serve".into()).stack_size(STACK).spawn(move || server.serve(found));
+    let Ok(serving) = serving else { return };
+    listen(&mut requests, &queue, &cancelled);
+    drop(queue);
+    // whoever closed the requests does not wait for an answer
+    cancelled.store(NONE - 1, Ordering::Relaxed);
+    let _ = serving.join();
+}
+
+/// Hears requests until they end, so that a cancellation arrives while a call is being served.
+fn listen(requests: &mut Receiver<ToRead>, queue: &mpsc::SyncSender<Call>, cancelled: &AtomicU64) {
+    loop {
+        match requests.receive() {
+            Ok(Some(ToRead::Call(call))) => {
+                if queue.try_send(call).is_err() {
+                    return;
+                }
+            }
+            Ok(Some(ToRead::Cancel { id })) => cancelled.store(id, Ordering::Relaxed),
+            Ok(Some(ToRead::Init(_)) | None) | Err(_) => return,
+        }
+    }
+}
+
+/// What the serving thread takes with it.
+struct Server {
+    config: OperatorConfig,
+    trust: Trust,
+    ceilings: Vec<PathBuf>,
+    report: Report,
+    cancelled: Arc<AtomicU64>,
+    answers: Sender<FromRead>,
+    calls: mpsc::Receiver<Call>,
+}
+
+impl Server {
+    fn serve(self, found: Result<Option<Found>, ReadFailure>) {
+        let operator = Operator { config: Rc::new(self.config), trust: Rc::new(self.trust) };
+        let answers = Rc::new(RefCell::new(self.answers));
+        let say = |message: &FromRead| answers.borrow_mut().send(message);
+        let opened = found.and_then(|found| {
+            let open = |found: Found| Repo::open(found, operator.clone(), Caches::Main);
+            catch_unwind(AssertUnwindSafe(|| found.map(open).transpose())).unwrap_or_else(|_| Err(internal()))
+        });
+        let (home, repo) = match opened {
+            Ok(repo) => (repo.as_ref().map(|repo| repo.found.clone()), repo),
+            Err(failure) => {
+                let _ = say(&FromRead::Refused { failure, report: self.report });
+                return;
+            }
+        };
+        let ready = Ready { report: self.report.clone(), repository: home.as_ref().map(repository) };
+        if say(&FromRead::Ready(Box::new(ready))).is_err() {
+            return;
+        }
+        let mut desk =
+            Desk { repo, home, operator, report: self.report, cancelled: self.cancelled, answers: Rc::clone(&answers) };
+        let trust = Rc::clone(&desk.operator.trust);
+        let bounds = Bounds { ceilings: &self.ceilings, trust: &trust };
+        while let Ok(call) = self.calls.recv() {
+            if let Some(home) = &desk.home
+                && !place::still_leads_to(home, call.place.as_ref(), bounds)
+            {
+                let _ = say(&FromRead::Moved { id: call.id });
+                return;
+            }
+            let answer = desk.answer(&call);
+            if desk.send(call.id, &answer).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Where calls are answered, one at a time.
+struct Desk {
+    /// Gone after a fault, and opened anew by the next call.
+    repo: Option<Repo>,
+    home: Option<Found>,
+    operator: Operator,
+    report: Report,
+    cancelled: Arc<AtomicU64>,
+    answers: Rc<RefCell<Sender<FromRead>>>,
+}
+
+impl Desk {
+    fn answer(&mut self, call: &Call) -> Answer {
+        if call.ask == Ask::SelfProbe {
+            return Ok(Reply::SelfProbe(crate::probe::report(&self.report)));
+        }
+        let (id, answers) = (call.id, Rc::clone(&self.answers));
+        let pace = Pace::new(id, Arc::clone(&self.cancelled), call.budget_ms, move |done| {
+            // a supervisor that does not hear it is noticed at the answer
+            let _ = answers.borrow_mut().send(&FromRead::Progress { id, done, total: None });
+        });
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            let repo = self.current()?;
+            answers::answer(repo, &call.ask, &pace).unwrap_or_else(|| Err(internal()))
+        }));
+        served.unwrap_or_else(|_| {
+            // whatever the panic left half-done goes with the handles
+            self.repo = None;
+            Err(internal())
+        })
+    }
+
+    /// The repository, opened anew where something changed that decides how it is read, or where a fault dropped it.
+    fn current(&mut self) -> Result<&Repo, ReadFailure> {
+        let Some(home) = &self.home else {
+            return Err(ReadFailure::new(
+                Reason::NotARepository,
+                "call",
+                "This worker was started without a repository.",
+            ));
+        };
+        if self.repo.as_ref().is_none_or(|repo| !repo.is_current()) {
+            self.repo = None;
+            discover::special_files(&home.git_dir, &home.common_dir)?;
+            self.repo = Some(Repo::open(home.clone(), self.operator.clone(), Caches::Main)?);
+        }
+        self.repo.as_ref().ok_or_else(internal)
+    }
+
+    fn send(&self, id: u64, answer: &Answer) -> Result<(), bulkhead_ipc::Error> {
+        let bytes = codec::encode_answer(answer).or_else(|_| {
+            let failure = ReadFailure::new(Reason::TooLarge, "answer", "The answer is too long; ask for fewer rows.");
+            codec::encode_answer::<Answer>(&Err(failure))
+        })?;
+        for (last, bytes) in chunk::split(&bytes) {
+            self.answers.borrow_mut().send(&FromRead::Part { id, last, bytes: bytes.to_vec() })?;
+        }
+        Ok(())
+    }
+}
+
+fn repository(found: &Found) -> Repository {
+    Repository {
+        canonical: crate::files::path_bytes(found.canonical()),
+        asked: found.asked,
+        git_dir: found.git_dir_id,
+        worktree: found.worktree_id,
+    }
+}
+
+fn internal() -> ReadFailure {
+    ReadFailure::new(
+        Reason::Internal,
+        "call",
+        "A fault of this server; it was caught, and the next call starts afresh.",
+    )
+}

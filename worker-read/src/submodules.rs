@@ -1,0 +1,169 @@
+//! Submodules: each is opened as strictly as its superproject, and its status is read by us, never by the library.
+//! Trust: a submodule's `.git`, configuration and content are as hostile as the superproject's.
+
+use crate::{
+    discover::{self},
+    files::{self, Version},
+    index::Snapshot,
+    open::Caches,
+    pace::Pace,
+    repo::Repo,
+    status,
+    worktree::Untracked,
+};
+use bulkhead_contract::{
+    limits::{BRIEF_ATTENTION_ROWS, MAX_SUBMODULE_DEPTH, MAX_SUBMODULES},
+    path::text_of,
+    results::{BriefSubmodules, SubmoduleRow, SubmoduleState},
+};
+use gix::ObjectId;
+use std::rc::Rc;
+
+/// Submodules of one repository that stay open between calls; each holds descriptors and maps.
+const MAX_OPEN: usize = 8;
+
+/// What differs inside a submodule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Inside {
+    /// Another commit is checked out than the index records.
+    pub commit: bool,
+    /// Tracked content differs.
+    pub modified: bool,
+    /// It holds untracked files.
+    pub untracked: bool,
+}
+
+impl Inside {
+    /// True where the superproject shows a row for it.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.commit || self.modified || self.untracked
+    }
+
+    /// The letters of the contract.
+    #[must_use]
+    pub fn letters(self) -> String {
+        [(self.commit, 'C'), (self.modified, 'M'), (self.untracked, 'U')]
+            .into_iter()
+            .filter_map(|(set, letter)| set.then_some(letter))
+            .collect()
+    }
+}
+
+/// A submodule that was opened before.
+#[derive(Debug)]
+pub struct Nested {
+    /// `None` where nothing is checked out, or what is there may not be read.
+    repo: Option<Rc<Repo>>,
+    /// Version of its `.git`. Another one means that it is looked for anew.
+    dot_git: Version,
+}
+
+/// The submodule at `path` of `repo`, if it is checked out and may be read.
+#[must_use]
+pub fn checked_out(repo: &Repo, path: &[u8]) -> Option<Rc<Repo>> {
+    let worktree = repo.found.worktree.as_deref()?.join(files::bytes_path(path)?);
+    let dot_git = files::version(&worktree.join(".git"));
+    if dot_git == Version::default() {
+        return None;
+    }
+    let mut held = repo.nested.borrow_mut();
+    if let Some(nested) = held.get(path)
+        && nested.dot_git == dot_git
+        && nested.repo.as_ref().is_none_or(|repo| repo.is_current())
+    {
+        return nested.repo.clone();
+    }
+    let opened = open(repo, &worktree);
+    if held.len() >= MAX_OPEN {
+        held.pop_first();
+    }
+    held.insert(path.to_vec(), Nested { repo: opened.clone(), dot_git });
+    opened
+}
+
+fn open(parent: &Repo, worktree: &std::path::Path) -> Option<Rc<Repo>> {
+    // a link on the way would lead to another place than the one that the index names
+    if std::fs::canonicalize(worktree).ok()? != worktree {
+        return None;
+    }
+    let found = discover::submodule(worktree, &parent.found, &parent.operator.trust).ok()??;
+    Repo::open(found, parent.operator.clone(), Caches::Nested).ok().map(Rc::new)
+}
+
+/// What differs inside the submodule whose gitlink is at `at` of `repo`'s index. Nothing does where it is not checked out.
+#[must_use]
+pub fn inside(repo: &Repo, index: &Snapshot, at: usize, pace: &Pace, depth: usize) -> Inside {
+    if depth >= MAX_SUBMODULE_DEPTH {
+        return Inside::default();
+    }
+    let Some(nested) = checked_out(repo, index.path(at)) else { return Inside::default() };
+    let Some(head) = head_of(&nested) else { return Inside::default() };
+    let (modified, untracked) =
+        status::read(&nested, Untracked::default(), pace, depth + 1).map_or((false, false), |sides| sides.dirt());
+    Inside { commit: head != index.state.entry(at).id, modified, untracked }
+}
+
+fn head_of(repo: &Repo) -> Option<ObjectId> {
+    repo.refs.head().ok()?.id
+}
+
+/// Counts all submodules of `repo`, nested ones included.
+#[must_use]
+pub fn survey(repo: &Repo, index: &Snapshot, pace: &Pace) -> BriefSubmodules {
+    let mut seen = BriefSubmodules::default();
+    level(repo, index, &[], pace, 0, &mut seen);
+    seen
+}
+
+fn level(repo: &Repo, index: &Snapshot, prefix: &[u8], pace: &Pace, depth: usize, seen: &mut BriefSubmodules) {
+    for &at in &index.gitlinks {
+        if seen.total >= MAX_SUBMODULES as u64 || pace.step(1).is_err() {
+            return;
+        }
+        let path = index.path(at);
+        let (state, commit) = state_of(repo, index, at);
+        seen.total += 1;
+        match state {
+            SubmoduleState::Clean => seen.clean += 1,
+            SubmoduleState::Drifted => seen.drifted += 1,
+            SubmoduleState::Uninitialized => seen.uninitialized += 1,
+            SubmoduleState::Conflicted => seen.conflicts += 1,
+        }
+        let whole = [prefix, path].concat();
+        if state != SubmoduleState::Clean {
+            if seen.attention.len() < BRIEF_ATTENTION_ROWS {
+                let (path, path_encoding) = text_of(&whole);
+                let commit = commit.to_string();
+                seen.attention.push(SubmoduleRow { state, commit, path, path_encoding, description: String::new() });
+            } else {
+                seen.attention_truncated = true;
+            }
+        }
+        if depth + 1 < MAX_SUBMODULE_DEPTH
+            && state != SubmoduleState::Uninitialized
+            && let Some(nested) = checked_out(repo, path)
+            && let Ok(below) = nested.index()
+            && !below.gitlinks.is_empty()
+        {
+            level(&nested, &below, &[&whole, &b"/"[..]].concat(), pace, depth + 1, seen);
+        }
+    }
+}
+
+/// State and recorded commit of the gitlink at `at`.
+fn state_of(repo: &Repo, index: &Snapshot, at: usize) -> (SubmoduleState, ObjectId) {
+    let entry = index.state.entry(at);
+    if entry.stage_raw() != 0 {
+        let path = index.path(at);
+        let stages = (at..index.state.entries().len()).take_while(|&at| index.path(at) == path);
+        let ours = stages.map(|at| index.state.entry(at)).find(|entry| entry.stage_raw() == 2);
+        return (SubmoduleState::Conflicted, ours.unwrap_or(entry).id);
+    }
+    let state = match checked_out(repo, index.path(at)).and_then(|nested| head_of(&nested)) {
+        None => SubmoduleState::Uninitialized,
+        Some(head) if head == entry.id => SubmoduleState::Clean,
+        Some(_) => SubmoduleState::Drifted,
+    };
+    (state, entry.id)
+}

@@ -1,0 +1,292 @@
+//! Whether a tracked file differs from its index entry: by Git's stat rules first, and by contents where those cannot say.
+//! Trust: entry and file are the repository's; contents are hashed in pieces, converted by us, and never filtered.
+
+use super::{
+    attributes::{Attributes, conversions},
+    disk::{Dir, Kind, Stat},
+};
+use crate::{
+    changes::Letter,
+    pace::{Pace, Stopped},
+    settings::Settings,
+};
+use gix::{
+    ObjectId,
+    bstr::ByteSlice as _,
+    filter::plumbing::{Pipeline, pipeline::convert::ToGitOutcome},
+    hash::Kind as HashKind,
+    index::{Entry, entry::Mode},
+    objs::FindExt as _,
+};
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, Read},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Bytes of a file that is converted in memory before it is hashed at most; a larger one counts as changed.
+const MAX_CONVERTED: u64 = 128 << 20;
+/// Verdicts kept at most; one costs its path and about 120 bytes.
+const MAX_KEPT: usize = 100_000;
+/// Files changed less than this many seconds before they were hashed may change again unseen.
+const SETTLED_SECS: i64 = 2;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// The letter of the worktree column, if the file differs.
+    pub letter: Option<Letter>,
+    /// A filter applies and was not run; the letter rests on size and times.
+    pub filtered: bool,
+}
+
+impl Verdict {
+    const SAME: Verdict = Verdict { letter: None, filtered: false };
+
+    fn differs(letter: Letter) -> Self {
+        Verdict { letter: Some(letter), filtered: false }
+    }
+}
+
+/// Files whose stat data in the index is stale and whose contents were found equal: their stat and the blob. Invalidated by
+/// any change of either; ctime is always part of it, since contents cannot change without it.
+#[derive(Debug, Default)]
+pub struct Verdicts(HashMap<Box<[u8]>, (Stat, ObjectId)>);
+
+impl Verdicts {
+    fn knows(&self, path: &[u8], stat: &Stat, id: &ObjectId) -> bool {
+        self.0.get(path).is_some_and(|(of, blob)| of == stat && blob == id)
+    }
+
+    fn keep(&mut self, path: &[u8], stat: Stat, id: ObjectId, before: i64) {
+        // seen too soon after its last change, a file may change once more within the clock's grain
+        if before - stat.mtime.0.max(stat.ctime.0) < SETTLED_SECS {
+            return;
+        }
+        if self.0.len() >= MAX_KEPT {
+            self.0.clear();
+        }
+        self.0.insert(path.into(), (stat, id));
+    }
+}
+
+/// Compares files with entries of one index.
+pub struct Comparison<'a> {
+    repo: &'a gix::Repository,
+    settings: Settings,
+    hash: HashKind,
+    index_time: (i64, u32),
+    pipeline: Pipeline,
+    verdicts: &'a mut Verdicts,
+    buffer: Vec<u8>,
+}
+
+/// One tracked file.
+#[derive(Debug, Clone, Copy)]
+pub struct Tracked<'a> {
+    /// Its directory.
+    pub dir: &'a Dir,
+    /// Its name in it.
+    pub name: &'a [u8],
+    /// Its path from the top.
+    pub path: &'a [u8],
+    /// What the index says.
+    pub entry: &'a Entry,
+}
+
+impl<'a> Comparison<'a> {
+    /// For the index written at `index_time`.
+    pub fn new(
+        repo: &'a gix::Repository,
+        settings: Settings,
+        index_time: (i64, u32),
+        verdicts: &'a mut Verdicts,
+    ) -> Self {
+        let hash = repo.object_hash();
+        let pipeline = conversions(hash, settings.eol);
+        Self { repo, settings, hash, index_time, pipeline, verdicts, buffer: vec![0; 64 * 1024] }
+    }
+
+    /// The verdict on `file`, which is there and is no directory.
+    ///
+    /// # Errors
+    /// The disk's; `Ok(Err(_))` when the time is over.
+    pub fn file(
+        &mut self,
+        file: Tracked<'_>,
+        stat: &Stat,
+        attributes: &mut Attributes,
+        pace: &Pace,
+    ) -> io::Result<Result<Verdict, Stopped>> {
+        let entry = file.entry;
+        let entry_is_link = entry.mode == Mode::SYMLINK;
+        match (entry_is_link, stat.kind) {
+            (true, Kind::Link) | (false, Kind::File) => {}
+            // where links cannot be made, Git writes the target into a file
+            (true, Kind::File) if !self.settings.symlinks => {}
+            (false, Kind::Special) => return Ok(Ok(Verdict::differs(Letter::Modified))),
+            _ => return Ok(Ok(Verdict::differs(Letter::TypeChanged))),
+        }
+        if stat.kind == Kind::File
+            && !entry_is_link
+            && self.settings.file_mode
+            && stat.executable != (entry.mode == Mode::FILE_EXECUTABLE)
+        {
+            return Ok(Ok(Verdict::differs(Letter::Modified)));
+        }
+        // an entry of size zero that is not empty was written by Git to force a look at the contents
+        let smudged = entry.stat.size == 0 && entry.id != ObjectId::empty_blob(self.hash);
+        if !smudged {
+            if entry.stat.size != truncated(stat.size) {
+                let filtered = stat.kind == Kind::File && attributes.filter(file.path).is_some();
+                return Ok(Ok(Verdict { letter: Some(Letter::Modified), filtered }));
+            }
+            if self.times_match(entry, stat) && !self.is_racy(entry) {
+                return Ok(Ok(Verdict::SAME));
+            }
+        }
+        if self.verdicts.knows(file.path, stat, &entry.id) {
+            return Ok(Ok(Verdict::SAME));
+        }
+        let before = now();
+        let filtered = stat.kind == Kind::File && attributes.filter(file.path).is_some();
+        let same = match self.same_contents(file, stat, attributes, pace)? {
+            Ok(same) => same,
+            Err(stopped) => return Ok(Err(stopped)),
+        };
+        if same {
+            self.verdicts.keep(file.path, *stat, entry.id, before);
+            return Ok(Ok(Verdict::SAME));
+        }
+        // what the filter would make of it is unknown; times alone decide, and a racy entry has no times to speak of
+        let unchanged = filtered && !smudged && self.times_match(entry, stat);
+        Ok(Ok(if unchanged { Verdict::SAME } else { Verdict { letter: Some(Letter::Modified), filtered } }))
+    }
+
+    fn times_match(&self, entry: &Entry, stat: &Stat) -> bool {
+        let recorded = &entry.stat;
+        let time = |recorded: &gix::index::entry::stat::Time, now: (i64, u32)| {
+            // only some writers of an index know nanoseconds
+            recorded.secs == truncated_time(now.0) && (recorded.nsecs == 0 || now.1 == 0 || recorded.nsecs == now.1)
+        };
+        time(&recorded.mtime, stat.mtime)
+            && (!self.settings.check_stat
+                || ((!self.settings.trust_ctime || time(&recorded.ctime, stat.ctime))
+                    && recorded.ino == truncated(stat.ino)
+                    && recorded.uid == stat.uid
+                    && recorded.gid == stat.gid))
+    }
+
+    /// The file may have changed after its stat was taken and before the index was written, within one second.
+    fn is_racy(&self, entry: &Entry) -> bool {
+        truncated_time(self.index_time.0) <= entry.stat.mtime.secs
+    }
+
+    fn same_contents(
+        &mut self,
+        file: Tracked<'_>,
+        stat: &Stat,
+        attributes: &Attributes,
+        pace: &Pace,
+    ) -> io::Result<Result<bool, Stopped>> {
+        let entry = file.entry;
+        if stat.kind == Kind::Link {
+            let target = file.dir.link(file.name)?;
+            return Ok(Ok(self.hash_of(&target) == Some(entry.id)));
+        }
+        let open = file.dir.file(file.name)?;
+        let meta = open.metadata()?;
+        if !meta.is_file() {
+            return Ok(Ok(false));
+        }
+        let plain = entry.mode == Mode::SYMLINK
+            || (attributes.is_empty() && self.settings.eol.auto_crlf == gix::filter::plumbing::eol::AutoCrlf::Disabled);
+        if plain {
+            return stream_matches(&mut self.buffer, self.hash, open, (meta.len(), entry.id), pace);
+        }
+        if meta.len() > MAX_CONVERTED {
+            return Ok(Ok(false));
+        }
+        let Some(path) = crate::files::bytes_path(file.path) else { return Ok(Ok(false)) };
+        let repo = self.repo;
+        let mut in_index = |buffer: &mut Vec<u8>| {
+            let fits = repo.find_header(entry.id).is_ok_and(|header| header.size() <= MAX_CONVERTED);
+            Ok((fits && repo.objects.find_blob(&entry.id, buffer).is_ok()).then_some(()))
+        };
+        let converted = self.pipeline.convert_to_git(
+            open.take(MAX_CONVERTED),
+            &path,
+            &mut |path, out| attributes.find(path, out),
+            &mut in_index,
+        );
+        let hash = self.hash;
+        match converted {
+            Ok(ToGitOutcome::Unchanged(open)) => {
+                stream_matches(&mut self.buffer, hash, open.into_inner(), (meta.len(), entry.id), pace)
+            }
+            Ok(ToGitOutcome::Buffer(bytes)) => {
+                Ok(Ok(gix::objs::compute_hash(hash, gix::objs::Kind::Blob, bytes).ok() == Some(entry.id)))
+            }
+            // no driver is known, so there is no process; an encoding that fails leaves the file as changed
+            Ok(ToGitOutcome::Process(_)) | Err(_) => Ok(Ok(false)),
+        }
+    }
+
+    fn hash_of(&self, bytes: &[u8]) -> Option<ObjectId> {
+        gix::objs::compute_hash(self.hash, gix::objs::Kind::Blob, bytes.as_bytes()).ok()
+    }
+}
+
+impl std::fmt::Debug for Comparison<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Comparison").field("index_time", &self.index_time).finish_non_exhaustive()
+    }
+}
+
+/// True where the rest of `open` is the blob `id` of length `len`.
+fn stream_matches(
+    buffer: &mut [u8],
+    hash: HashKind,
+    mut open: File,
+    (len, id): (u64, ObjectId),
+    pace: &Pace,
+) -> io::Result<Result<bool, Stopped>> {
+    let mut hasher = gix::hash::hasher(hash);
+    hasher.update(format!("blob {len}\0").as_bytes());
+    let mut read = 0u64;
+    loop {
+        let got = match open.read(buffer) {
+            Ok(0) => break,
+            Ok(got) => got,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        read += got as u64;
+        if read > len {
+            return Ok(Ok(false));
+        }
+        hasher.update(&buffer[..got]);
+        if read > buffer.len() as u64
+            && let Err(stopped) = pace.look()
+        {
+            return Ok(Err(stopped));
+        }
+    }
+    Ok(Ok(read == len && hasher.try_finalize().ok() == Some(id)))
+}
+
+/// The index keeps the low 32 bits of sizes and inode numbers.
+fn truncated(value: u64) -> u32 {
+    (value & 0xffff_ffff) as u32
+}
+
+/// And those of times.
+fn truncated_time(seconds: i64) -> u32 {
+    truncated(seconds.cast_unsigned())
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

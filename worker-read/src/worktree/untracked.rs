@@ -1,0 +1,151 @@
+//! Untracked paths as Git shows them by default: a directory without tracked files once, and only if it holds something.
+//! Trust: names come from the disk; rows beyond the page are counted and not kept.
+
+use super::{
+    disk::{Dir, Kind, Listing},
+    walk::Walk,
+};
+use crate::{
+    files::{self, NoContents},
+    pace::Stopped,
+};
+
+/// Deepest untracked directory that is searched for a first file.
+const MAX_DEPTH: usize = 256;
+/// Bytes of a nested repository's `.git` file at most.
+const MAX_POINTER: u64 = 8 * 1024;
+
+/// Untracked paths, counted, and some of them kept.
+#[derive(Debug, Default)]
+pub struct Untracked {
+    /// How many there are.
+    pub total: u64,
+    /// In order, those after `after`, at most `keep` and one more.
+    pub kept: Vec<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    keep: usize,
+}
+
+impl Untracked {
+    /// Keeps at most `keep` paths that follow after `after`, and one more, which shows that there is a next page.
+    #[must_use]
+    pub fn page(keep: usize, after: Option<Vec<u8>>) -> Self {
+        Self { after, keep, ..Self::default() }
+    }
+
+    fn found(&mut self, path: &[u8]) {
+        self.total += 1;
+        if self.kept.len() <= self.keep && self.keep > 0 && self.after.as_deref().is_none_or(|after| path > after) {
+            self.kept.push(path.to_vec());
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// The entry `name` of the directory at `prefix`, which the index does not hold.
+    pub(super) fn untracked(
+        &mut self,
+        dir: &Dir,
+        name: &[u8],
+        kind: Kind,
+        prefix: &mut Vec<u8>,
+        excluded: bool,
+        depth: usize,
+    ) -> Result<(), Stopped> {
+        if excluded || is_dot_git(name, self.settings.ignore_case) || kind == Kind::Special {
+            return Ok(());
+        }
+        self.pace.step(1)?;
+        let length = prefix.len();
+        prefix.extend_from_slice(name);
+        let ignored = self.patterns.exclude(prefix, kind == Kind::Dir);
+        let shown = !ignored && (kind != Kind::Dir || self.holds_untracked(dir, name, prefix, depth)?);
+        if shown {
+            if kind == Kind::Dir {
+                prefix.push(b'/');
+            }
+            self.untracked.found(prefix);
+        }
+        prefix.truncate(length);
+        Ok(())
+    }
+
+    /// True where the untracked directory `name`, at `path`, is a repository or holds a file that is not ignored.
+    fn holds_untracked(&mut self, dir: &Dir, name: &[u8], path: &mut Vec<u8>, depth: usize) -> Result<bool, Stopped> {
+        if depth >= MAX_DEPTH {
+            self.note(path);
+            return Ok(false);
+        }
+        let listed = dir.child(name).and_then(|mut child| Ok((child.list()?, child)));
+        let Ok((listing, child)) = listed else {
+            // Git warns and shows nothing
+            self.note(path);
+            return Ok(false);
+        };
+        self.pace.step(1)?;
+        if is_repository(&child, &listing) {
+            return Ok(true);
+        }
+        let length = path.len();
+        path.push(b'/');
+        let entered = self.enter_ignore(&child, &listing, path);
+        let found = self.any_untracked(&child, &listing, path, depth);
+        if entered {
+            self.patterns.pop();
+        }
+        path.truncate(length);
+        found
+    }
+
+    fn any_untracked(
+        &mut self,
+        dir: &Dir,
+        listing: &Listing,
+        prefix: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<bool, Stopped> {
+        let length = prefix.len();
+        // files first: one that is not ignored settles it without going deeper
+        for deeper in [false, true] {
+            for (name, kind) in (0..listing.len()).filter_map(|at| listing.get(at)) {
+                if (kind == Kind::Dir) != deeper || kind == Kind::Special || is_dot_git(name, self.settings.ignore_case)
+                {
+                    continue;
+                }
+                self.pace.step(1)?;
+                prefix.extend_from_slice(name);
+                let found = !self.patterns.exclude(prefix, deeper)
+                    && (!deeper || self.holds_untracked(dir, name, prefix, depth + 1)?);
+                prefix.truncate(length);
+                if found {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn is_dot_git(name: &[u8], ignore_case: bool) -> bool {
+    name == b".git" || (ignore_case && name.eq_ignore_ascii_case(b".git"))
+}
+
+/// Git's test for a nested repository: `.git` is a git directory, or a file that leads to one or cannot be read.
+fn is_repository(dir: &Dir, listing: &Listing) -> bool {
+    match listing.find(b".git") {
+        Some(Kind::Dir) => dir.child(b".git").is_ok_and(|git_dir| {
+            let is = |name: &[u8], kind| git_dir.stat(name).is_ok_and(|stat| stat.kind == kind);
+            git_dir.stat(b"HEAD").is_ok() && is(b"objects", Kind::Dir) && is(b"refs", Kind::Dir)
+        }),
+        Some(Kind::File) => {
+            let text =
+                dir.file(b".git").map_err(|e| NoContents::of(&e)).and_then(|file| files::read_open(file, MAX_POINTER));
+            match text {
+                // whether the directory that it names is a repository is not looked at: it may lie anywhere
+                Ok(text) => text.starts_with(b"gitdir: "),
+                Err(_) => true,
+            }
+        }
+        _ => false,
+    }
+}
