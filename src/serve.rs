@@ -34,6 +34,7 @@ pub fn run(options: Options) -> ExitCode {
 pub fn means(options: &Options) -> std::io::Result<Means> {
     #[cfg(target_os = "linux")]
     if options.settings.demand != Demand::Off {
+        bulkhead_sandbox::inherited::close_strays();
         let table = bulkhead_launcher::Table::new(options.init.clone()).map_err(std::io::Error::other)?;
         let forked = bulkhead_launcher::start(table)?;
         return Ok(Means::Launcher { socket: forked.socket, pid: forked.pid });

@@ -20,6 +20,11 @@ pub fn run(kind: WorkerKind) -> ExitCode {
         // a person typed it: nothing was opened yet
         Err(e) => return crate::refuse(&format!("only the launcher starts workers ({e})")),
     };
+    // argv[3] names the launcher: without it, nobody would end this process if the launcher ended before it was heard of
+    let launcher = std::env::args().nth(3).and_then(|pid| pid.parse().ok());
+    if !launcher.is_some_and(bulkhead_sandbox::inherited::parent_is) {
+        return ExitCode::FAILURE;
+    }
     match kind {
         WorkerKind::Read => bulkhead_worker_read::run(
             WorkerEnds { requests: Receiver::new(Stream(requests)), answers: Sender::new(Stream(answers)) },

@@ -11,7 +11,7 @@ use seccompiler::{
     apply_filter,
 };
 use serde_json::{Value, json};
-use support::{Place, Repo, Server, Start, server::meta};
+use support::{Place, Repo, Server, Start, server::meta, unmet};
 
 /// `errno` values, the same on every machine that the product knows.
 const EPERM: u32 = 1;
@@ -46,11 +46,11 @@ fn without(calls: &[i64], errno: u32) -> BpfProgram {
     filter.and_then(BpfProgram::try_from).expect("a small filter compiles")
 }
 
-/// Runs `start` on a thread of its own under that filter; what it starts inherits it.
-fn under<T: Send>(filter: &BpfProgram, start: impl FnOnce() -> T + Send) -> T {
+/// Runs `start` on a thread of its own under these filters; what it starts inherits them.
+fn under<T: Send>(filters: &[BpfProgram], start: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            apply_filter(filter).expect("a filter can be put on");
+            filters.iter().for_each(|filter| apply_filter(filter).expect("a filter can be put on"));
             start()
         });
         thread.join().expect("it does not panic")
@@ -69,13 +69,18 @@ fn handshake(server: &mut Server) {
 const WITHOUT_LANDLOCK: [(u32, &str); 3] =
     [(ENOSYS, "ENOSYS"), (EPERM, "outer filter"), (EOPNOTSUPP, "disabled at boot")];
 
+/// A machine with neither of the two layers that keep a worker to its files.
+fn without_files_layers(errno: u32) -> [BpfProgram; 2] {
+    [without(LANDLOCK, errno), without(&[UNSHARE], EPERM)]
+}
+
 #[test]
-fn without_landlock_required_refuses_every_call_and_says_why() {
+fn without_landlock_and_namespaces_required_refuses_every_call_and_says_why() {
     for (errno, word) in WITHOUT_LANDLOCK {
         let place = Place::new();
         let repo = Repo::honest(&place, "repo");
-        let filter = without(LANDLOCK, errno);
-        let mut server = under(&filter, || Start::new(&place).root(place.path()).spawn());
+        let filters = without_files_layers(errno);
+        let mut server = under(&filters, || Start::new(&place).root(place.path()).spawn());
         handshake(&mut server);
         for tool in support::TOOLS {
             let outcome = server.read(tool, repo.path());
@@ -86,39 +91,65 @@ fn without_landlock_required_refuses_every_call_and_says_why() {
         }
         assert!(server.finish().status.success());
 
-        let output = under(&filter, || {
-            Start::new(&place).root(place.path()).cwd(place.at("repo")).arguments(&["doctor"]).output()
-        });
+        let start = || Start::new(&place).root(place.path()).cwd(place.at("repo"));
+        let output = under(&filters, || start().arguments(&["doctor"]).output());
         assert_eq!(output.status.code(), Some(2), "doctor: required is not met");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(text.contains("landlock"), "doctor names the layer: {text}");
+        let output = under(&filters, || start().arguments(&["call", "repo.status"]).output());
+        assert_eq!(output.status.code(), Some(1), "call: an error of the tool");
     }
 }
 
 #[test]
-fn without_landlock_best_effort_answers_and_says_what_is_missing() {
+fn without_landlock_alone_the_empty_root_takes_its_place_or_calls_are_refused() {
     let place = Place::new();
     let repo = Repo::honest(&place, "repo");
-    let filter = without(LANDLOCK, ENOSYS);
+    let filters = [without(LANDLOCK, ENOSYS)];
+    let start = || Start::new(&place).root(place.path()).cwd(place.at("repo"));
+    let mut server = under(&filters, || start().spawn());
+    let outcome = server.read("repo.status", repo.path());
+    assert!(server.finish().status.success());
+    let output = under(&filters, || start().arguments(&["doctor", "--json"]).output());
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    if outcome.is_ok() {
+        assert!(report.contains("empty-root"), "what confines files instead is named: {report}");
+        assert_ne!(output.status.code(), Some(2), "required is met");
+    } else {
+        assert_eq!(outcome.code(), Some(10020), "{}", outcome.message);
+        assert_eq!(output.status.code(), Some(2), "required is not met");
+        unmet::unmet("namespaces for the empty root");
+    }
+}
+
+#[test]
+fn best_effort_answers_and_says_what_is_missing() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let filters = without_files_layers(ENOSYS);
     let start = || Start::new(&place).root(place.path()).arguments(&["--isolation", "best-effort"]);
-    let mut server = under(&filter, || start().spawn());
+    let mut server = under(&filters, || start().spawn());
     handshake(&mut server);
     assert!(server.read("repo.status", repo.path()).is_ok());
-    let id = server.request("server/discover", json!({"_meta": meta()}));
-    let instructions = server.answer(&id).message["result"]["instructions"].to_string();
-    assert!(instructions.contains("best-effort"), "the agent is told: {instructions}");
+    let said = instructions(&mut server);
+    assert!(said.contains("isolation: best effort"), "the agent is told: {said}");
     // the paths are still checked
     server.read("repo.status", std::path::Path::new("/etc")).expect_refused("outside", &["outside-roots"]);
     assert!(server.finish().status.success());
-    let output = under(&filter, || start().cwd(place.at("repo")).arguments(&["doctor", "--json"]).output());
+    let output = under(&filters, || start().cwd(place.at("repo")).arguments(&["doctor", "--json"]).output());
     assert_eq!(output.status.code(), Some(1), "doctor: it works, with less");
     let report: Value = serde_json::from_slice(&output.stdout).expect("doctor --json prints JSON");
     assert!(report.to_string().contains("landlock"), "{report}");
 }
 
+fn instructions(server: &mut Server) -> String {
+    let id = server.request("server/discover", json!({"_meta": meta()}));
+    server.answer(&id).message["result"]["instructions"].as_str().unwrap_or_default().to_lowercase()
+}
+
 #[test]
 fn without_seccomp_required_refuses_and_best_effort_goes_on() {
-    let filter = without(&[SECCOMP, PRCTL], EINVAL);
+    let filter = [without(&[SECCOMP, PRCTL], EINVAL)];
     let place = Place::new();
     let repo = Repo::honest(&place, "repo");
     let mut server = under(&filter, || Start::new(&place).root(place.path()).spawn());
@@ -144,7 +175,7 @@ fn what_is_only_a_convenience_is_done_without() {
     ] {
         let place = Place::new();
         let repo = Repo::honest(&place, "repo");
-        let filter = without(calls, errno);
+        let filter = [without(calls, errno)];
         let mut server = under(&filter, || Start::new(&place).root(place.path()).arguments(flags).spawn());
         let outcome = server.read("repo.status", repo.path());
         assert!(outcome.is_ok(), "without {what}: {}", outcome.message);
@@ -159,9 +190,8 @@ fn off_is_visible() {
     let start = Start::new(&place).root(place.path()).arguments(&["--isolation", "off"]);
     let mut server = start.clone().spawn();
     assert!(server.read("repo.status", repo.path()).is_ok());
-    let id = server.request("server/discover", json!({"_meta": meta()}));
-    let instructions = server.answer(&id).message["result"]["instructions"].to_string();
-    assert!(instructions.contains("isolation"), "the agent is told: {instructions}");
+    let said = instructions(&mut server);
+    assert!(said.contains("isolation: off"), "the agent is told: {said}");
     let ended = server.finish();
     assert!(ended.status.success());
     assert!(ended.said.contains("isolation is off"), "one line on standard error: {}", ended.said);

@@ -35,6 +35,7 @@ fn corrections() -> Vec<(&'static str, &'static str, &'static str, Value, &'stat
         ("repo.brief", "linkedwt", "/data/submodules/total", json!(1), absent),
         ("repo.brief", "linkedwt", "/data/submodules/uninitialized", json!(1), absent),
         ("repo.brief", "subdir", "/repoPath", json!("$FX/rich"), top),
+        ("repo.brief", "subdir", "/data/hints", json!(["<prose >", "<prose >"]), top),
         ("repo.brief", "subdir", "/data/submodules/attention", drifted, top),
         ("repo.brief", "subdir", "/data/submodules/drifted", json!(1), top),
         ("repo.brief", "subdir", "/data/submodules/total", json!(1), top),

@@ -78,8 +78,10 @@ fn when_a_worker_hangs_in_a_call() {
 fn when_its_output_is_full() {
     let place = Place::new();
     let mut server = Start::new(&place).root(place.path()).backlog(1).spawn();
+    let id = server.request("ping", json!({}));
+    server.answer(&id);
     // few enough requests that they all fit on the way in, many enough answers that they do not fit on the way out
-    for id in 0..200 {
+    for id in 1_000..1_200 {
         server.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
     }
     let (supervisor, launcher) = (Process(server.pid()), process::launcher(server.pid()));

@@ -21,5 +21,5 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();
     assembler.push(bytes);
-    while let Ok(Some(_)) = assembler.next() {}
+    while let Ok(Some(_)) = assembler.take() {}
 });

@@ -69,7 +69,7 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// Adds bytes as they came. Call [`Assembler::next`] until it gives `None` before adding more, so that at most
+    /// Adds bytes as they came. Call [`Assembler::take`] until it gives `None` before adding more, so that at most
     /// one frame and one piece are held.
     pub fn push(&mut self, piece: &[u8]) {
         if self.taken > 0 {
@@ -83,7 +83,7 @@ impl Assembler {
     ///
     /// # Errors
     /// [`Error::FrameTooLong`] or [`Error::EmptyFrame`], as soon as the length word is there.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+    pub fn take(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let rest = &self.held[self.taken..];
         let Some(word) = rest.first_chunk::<WORD>() else { return Ok(None) };
         let len = check(u32::from_le_bytes(*word))?;
@@ -110,7 +110,7 @@ mod tests {
         assert!(matches!(read(&mut &hostile[..]), Err(Error::FrameTooLong { .. })));
         let mut assembler = Assembler::default();
         assembler.push(&hostile);
-        assert!(matches!(assembler.next(), Err(Error::FrameTooLong { .. })));
+        assert!(matches!(assembler.take(), Err(Error::FrameTooLong { .. })));
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
             let (mut assembler, mut got) = (Assembler::default(), Vec::new());
             for piece in [&stream[..cut], &stream[cut..]] {
                 assembler.push(piece);
-                while let Some(body) = assembler.next().expect("well-formed") {
+                while let Some(body) = assembler.take().expect("well-formed") {
                     got.push(body);
                 }
             }

@@ -70,7 +70,7 @@ fn judge(bytes: &[u8]) {
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();
     assembler.push(bytes);
-    while let Ok(Some(_)) = assembler.next() {}
+    while let Ok(Some(_)) = assembler.take() {}
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub fn start(table: Table) -> io::Result<Forked> {
 #[must_use]
 pub fn serve(socket: OwnedFd, image: Image, table: Table) -> i32 {
     // what is missing here is seen by the supervisor, which asks for the status of this process
-    let _ = jail::launcher::launcher();
+    let _ = jail::launcher::launcher(table.empty_roots());
     let end = match Launcher::new(socket, image, table) {
         Ok(mut launcher) => {
             let end = launcher.run();

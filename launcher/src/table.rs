@@ -52,6 +52,12 @@ impl Table {
         Ok(table)
     }
 
+    /// Whether workers are to build empty roots, for which they need what a launcher could otherwise give up.
+    #[must_use]
+    pub fn empty_roots(&self) -> bool {
+        self.read.empty_root
+    }
+
     /// The whole first frame, length word included, for a worker that is for `path`.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 //! Trust: both sides are this program, freshly started.
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
-use nix::unistd::{ForkResult, Pid, fork, getppid};
+use nix::unistd::{ForkResult, Pid, dup2_stdin, dup2_stdout, fork, getppid, setpgid};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,6 +40,8 @@ pub fn launcher(body: impl FnOnce(OwnedFd) -> i32) -> io::Result<Forked> {
             let bound = crate::early::set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
             let code = if bound.is_err() || getppid() != parent {
                 ORPHAN
+            } else if let Err(e) = detach() {
+                e.raw_os_error().unwrap_or(PANICKED)
             } else {
                 catch_unwind(AssertUnwindSafe(|| body(theirs))).unwrap_or(PANICKED)
             };
@@ -46,6 +49,16 @@ pub fn launcher(body: impl FnOnce(OwnedFd) -> i32) -> io::Result<Forked> {
             unsafe { libc::_exit(code) }
         }
     }
+}
+
+/// Lets go of the client's streams, whose end it would otherwise delay, of the directory it was started in, and of the
+/// process group: a signal to that is the supervisor's to answer, whose end ends this one.
+fn detach() -> io::Result<()> {
+    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+    std::env::set_current_dir("/")
 }
 
 #[cfg(test)]

@@ -190,7 +190,7 @@ fn a_worker_that_nobody_waits_for_any_more_is_ended() {
         let carrier = Launcher::new(socket).expect("a runtime");
         drop(start(&carrier));
         let mut never_taken = Box::pin(start(&carrier));
-        assert!(futures_poll_once(&mut never_taken).await.is_none());
+        assert!(poll_once(&mut never_taken).await.is_none());
         drop(never_taken);
         settle().await;
         left.send(()).expect("the launcher waits");
@@ -201,7 +201,7 @@ fn a_worker_that_nobody_waits_for_any_more_is_ended() {
 }
 
 /// Polls once.
-async fn futures_poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     std::future::poll_fn(|cx| match std::pin::Pin::new(&mut *future).poll(cx) {
         std::task::Poll::Ready(output) => std::task::Poll::Ready(Some(output)),
         std::task::Poll::Pending => std::task::Poll::Ready(None),

@@ -168,8 +168,8 @@ fn parts_of_a_git_directory_that_are_links_out() {
     let _ = fs::remove_dir_all(git.join("objects").join(&id[..2]));
     symlink(victim_git.join("objects").join(&id[..2]), git.join("objects").join(&id[..2])).expect("ours");
     attack.aim(repo.path().to_owned());
-    for part in ["packed-refs", "index", "config", "HEAD", "info", "logs"] {
-        let one = Repo::honest(&attack.place, format!("part-{part}"));
+    for part in ["packed-refs", "index", "config", "HEAD", "info", "logs", "refs/heads/main"] {
+        let one = Repo::honest(&attack.place, format!("part-{}", part.replace('/', "-")));
         let path = one.git_dir().join(part);
         if path.is_dir() {
             fs::remove_dir_all(&path).expect("ours");
@@ -184,8 +184,9 @@ fn parts_of_a_git_directory_that_are_links_out() {
     for name in ["repo", "part-packed-refs", "part-index", "part-config", "part-HEAD", "part-info", "part-logs"] {
         report.answered_or(name, reasons);
     }
-    // HEAD says which branch is shown; a foreign one must not
+    // HEAD and its branch say what is shown; foreign ones must not, and a branch that is there is not unborn
     report.all_refused("part-HEAD", reasons);
+    report.all_refused("part-refs-heads-main", reasons);
 }
 
 #[test]

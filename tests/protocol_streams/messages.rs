@@ -92,8 +92,8 @@ fn ids_and_shapes() {
         ("a number", text("42"), Error(none.clone(), -32600)),
         ("a string", text("\"x\""), Error(none.clone(), -32600)),
         ("no JSON", text("hello"), Error(none.clone(), -32700)),
-        ("JSON and more", text(r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#), Error(none.clone(), -32700)),
-        ("a NUL byte", b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\0\n".to_vec(), Error(none.clone(), -32700)),
+        ("JSON and more", text(r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#), Error(json!(1), -32700)),
+        ("a NUL byte", b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\0\n".to_vec(), Error(json!(1), -32700)),
         ("NUL bytes alone", b"\0\x01\x02\n".to_vec(), Error(none.clone(), -32700)),
         (
             "a byte order mark",

@@ -29,6 +29,8 @@ pub struct Plan<'a> {
     pub bounds: Bounds<'a>,
     /// Ask for the empty root.
     pub empty_root: bool,
+    /// Private writable memory in bytes; zero sets no limit.
+    pub memory: u64,
     /// End where a demanded layer is missing.
     pub demand_required: bool,
 }
@@ -39,6 +41,8 @@ pub struct Plan<'a> {
 pub fn enter(plan: Plan<'_>) -> Jailed {
     use bulkhead_sandbox::jail::read::{ReadJail, ReadPlan, Short};
     let short = |short: Short| Jailed::Short(report(short.enforced));
+    // the limit on memory is known only now; what could not be set is a row of the report
+    let _ = bulkhead_sandbox::early::early((plan.memory > 0).then_some(plan.memory), c"bulkhead-read");
     let layers =
         ReadPlan { ceilings: plan.bounds.ceilings, empty_root: plan.empty_root, demand_required: plan.demand_required };
     let jail = match ReadJail::begin(&layers) {

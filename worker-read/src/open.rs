@@ -125,7 +125,7 @@ pub fn open(found: &Found, caches: Caches) -> Result<gix::Repository, ReadFailur
             ReadFailure::new(
                 Reason::Corrupt,
                 OPERATION,
-                "The repository's configuration cannot be read; `git config --list` says where.",
+                "The repository cannot be opened: its configuration, or the list of its object directories, is not as Git allows.",
             )
         })?
         .to_thread_local();

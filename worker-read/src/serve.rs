@@ -52,6 +52,7 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
         path: init.path.as_deref(),
         bounds: Bounds { ceilings: &ceilings, trust: &trust },
         empty_root: init.empty_root,
+        memory: init.memory,
         demand_required: init.demand == Demand::Required,
     };
     let (found, report) = match if jailed { jail::enter(plan) } else { jail::without(plan) } {

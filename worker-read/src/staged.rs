@@ -21,6 +21,9 @@ const MAX_DEPTH: usize = 512;
 /// Bytes of one tree at most.
 const MAX_TREE: u64 = 64 << 20;
 
+/// Changed files at most; a tree that names itself over and over holds more than any memory.
+const MAX_CHANGES: usize = 1_000_000;
+
 /// Why the staged side is not complete.
 #[derive(Debug)]
 pub enum Unfinished {
@@ -229,6 +232,9 @@ impl Walk<'_> {
         let failed = |reason, details: &str| Unfinished::Failed(ReadFailure::new(reason, OPERATION, details));
         if depth > MAX_DEPTH {
             return Err(failed(Reason::TooLarge, "HEAD's tree is nested too deeply."));
+        }
+        if self.deleted.len() + self.added.len() + self.changed.len() > MAX_CHANGES {
+            return Err(failed(Reason::TooLarge, "HEAD's tree and the index differ in more than a million files."));
         }
         let size =
             self.repo.find_header(id).map_err(|_| failed(Reason::ObjectMissing, "A tree of HEAD is missing."))?.size();

@@ -4,17 +4,22 @@
 use super::seen::{Seen, Step};
 use crate::early;
 use crate::enforced::Enforced;
-use crate::layers::{rlimits, seccomp};
+use crate::layers::{capabilities, rlimits, seccomp};
 use crate::policy::{Live, launcher};
 
-/// Not dumpable, no new privileges, and the filter that ends it at calls that neither it nor a child's set-up makes.
-/// Never fails: the rows say what is missing.
+/// Not dumpable, no new privileges, no capabilities, and the filter that ends it at calls that neither it nor a child's
+/// set-up makes. With `empty_roots`, capabilities stay where it has them: its children build their roots with them, and
+/// drop them then. Never fails: the rows say what is missing.
 #[must_use]
-pub fn launcher() -> Enforced {
+pub fn launcher(empty_roots: bool) -> Enforced {
     // read back below
     let _ = early::set(libc::PR_SET_DUMPABLE, 0);
     let _ = early::set(libc::PR_SET_NO_NEW_PRIVS, 1);
     let mut seen = Seen::start(true, "everything");
+    seen.capabilities = match empty_roots {
+        true => Step::NotReached("kept for the empty roots of its children"),
+        false => capabilities::drop_all().into(),
+    };
     seen.kill = seccomp::install_policy(seccomp::kill, launcher::POLICY.kill, &Live::worker()).into();
     seen.allow = Step::NotReached("no allow-list, since its children would inherit it");
     seen.standing = rlimits::standing();
@@ -31,7 +36,7 @@ mod tests {
     #[test]
     fn a_worker_can_still_be_started_and_jailed_under_it() {
         passes(|| {
-            let enforced = launcher();
+            let enforced = launcher(true);
             ensure(enforced.missing().count() == 0, format!("{enforced:?}"))?;
             let started = std::process::Command::new("/bin/true").status();
             ensure(started.is_ok_and(|status| status.success()), "exec")?;
@@ -44,7 +49,7 @@ mod tests {
     #[test]
     fn looking_into_another_process_ends_it() {
         let (status, said) = ended(|| {
-            let _ = launcher();
+            let _ = launcher(false);
             // SAFETY: asks to be traced; never returns.
             unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
             ensure(false, "came back")
@@ -56,7 +61,7 @@ mod tests {
     #[test]
     fn numbers_of_the_x32_interface_end_it() {
         let (status, said) = ended(|| {
-            let _ = launcher();
+            let _ = launcher(false);
             // SAFETY: getpid by its x32 number.
             unsafe { libc::syscall(libc::SYS_getpid | 0x4000_0000) };
             ensure(false, "came back")

@@ -241,7 +241,7 @@ impl Seen {
             row("kernel-surface", &[self.kill_list()], filter, seccomp),
         ]
         .into_iter()
-        .chain(self.everywhere().into_iter().filter(|row| row.capability != "capabilities"))
+        .chain(self.everywhere())
         .collect::<Vec<_>>()
         .into()
     }

@@ -138,6 +138,8 @@ pub const ALL: &[Probe] = &[
         name: "k.landlock-widen",
         // a rule set that handles execution alone must not bring reading back
         attempt: |_| {
+            // a jailed process has this already
+            let _ = sys!(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
             let rules = descriptor(sys!(libc::SYS_landlock_create_ruleset, &[1u64], 8, 0)).step("create")?;
             sys!(libc::SYS_landlock_restrict_self, &rules, 0).step("restrict")?;
             done(read(c"/etc/passwd"))
@@ -147,9 +149,14 @@ pub const ALL: &[Probe] = &[
     Probe { name: "k.pdeathsig-off", attempt: |_| done(sys!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, 0, 0, 0, 0)) },
     Probe {
         name: "k.rlimit-up",
+        // beyond all, or, for which no privilege is needed, the soft limit up to the hard one
         attempt: |_| {
-            let (what, all) = (libc::RLIMIT_MSGQUEUE, [libc::RLIM_INFINITY; 2]);
-            done(either(sys!(libc::SYS_prlimit64, 0, what, &all, 0), || sys!(libc::SYS_setrlimit, what, &all)))
+            let (what, mut now) = (libc::RLIMIT_NOFILE, [0u64; 2]);
+            let all = [libc::RLIM_INFINITY; 2];
+            done(either(sys!(libc::SYS_setrlimit, what, &all), || {
+                sys!(libc::SYS_prlimit64, 0, what, 0, &mut now)?;
+                sys!(libc::SYS_prlimit64, 0, what, &[now[1]; 2], 0)
+            }))
         },
     },
 ];

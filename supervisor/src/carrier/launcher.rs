@@ -31,16 +31,15 @@ const MAX_LIVE: usize = 30;
 /// What every request is told once the launcher is gone.
 pub const GONE: &str = "the launcher ended; restart the server";
 
-/// The launcher. Its socket is served by a task of its own, which ends with this value.
+/// The launcher. Its socket belongs to a task, which ends with this value.
 #[derive(Debug)]
 pub struct Launcher {
     edge: Rc<Edge>,
     task: AbortHandle,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Edge {
-    socket: AsyncFd<OwnedFd>,
     open: RefCell<Open>,
     /// Something was put into `unsent`.
     posted: Notify,
@@ -83,10 +82,11 @@ impl Launcher {
     /// When the runtime cannot watch the socket.
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
         let socket = watch(socket, Interest::READABLE | Interest::WRITABLE)?;
-        let edge = Rc::new(Edge { socket, open: RefCell::default(), posted: Notify::new(), ended: Notify::new() });
+        let edge = Rc::new(Edge::default());
         let served = Rc::clone(&edge);
         let task = spawn_local(async move {
-            let why = served.serve().await;
+            // the socket is closed with that, which ends the launcher and all workers if they still live
+            let why = served.serve(socket).await;
             log::warn(&format!("{GONE} ({why})"));
             served.close();
         });
@@ -187,12 +187,12 @@ impl Edge {
     }
 
     /// Sends and hears until the edge is over; says why it is.
-    async fn serve(self: &Rc<Self>) -> String {
+    async fn serve(self: &Rc<Self>, socket: AsyncFd<OwnedFd>) -> String {
         let mut packet = vec![0u8; MAX_PACKET];
         loop {
             let waiting = !self.open.borrow().unsent.is_empty();
             let step = tokio::select! {
-                guard = self.socket.readable() => guard.and_then(|mut guard| {
+                guard = socket.readable() => guard.and_then(|mut guard| {
                     match guard.try_io(|socket| handover::receive(socket.as_fd(), &mut packet, 3)) {
                         Ok(Ok((0, _))) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed its end")),
                         Ok(Ok((len, fds))) => self.hear(&packet[..len], fds).map_err(io::Error::other),
@@ -200,7 +200,7 @@ impl Edge {
                         Err(_empty) => Ok(()),
                     }
                 }),
-                guard = self.socket.writable(), if waiting => guard.and_then(|mut guard| {
+                guard = socket.writable(), if waiting => guard.and_then(|mut guard| {
                     let mut open = self.open.borrow_mut();
                     let Some(packet) = open.unsent.front() else { return Ok(()) };
                     match guard.try_io(|socket| handover::send(socket.as_fd(), packet, &[])) {

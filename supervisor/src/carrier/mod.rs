@@ -11,6 +11,7 @@ mod stderr;
 pub mod threads;
 #[cfg(target_os = "linux")]
 pub(crate) mod watched;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "threads have no standard error of their own"))]
 mod words;
 
 pub use words::LastWords;

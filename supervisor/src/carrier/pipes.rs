@@ -75,7 +75,7 @@ impl Wire for Pipes {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
         self.flush(cx)?;
         loop {
-            if let Some(frame) = self.frames.next()? {
+            if let Some(frame) = self.frames.take()? {
                 return Poll::Ready(Ok(Some(frame)));
             }
             let mut guard = ready!(self.answers.poll_read_ready(cx))?;

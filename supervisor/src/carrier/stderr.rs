@@ -55,3 +55,28 @@ pub(super) async fn follow(pipe: OwnedFd, words: Rc<LastWords>, mut log: impl Fn
     lines.rest().into_iter().for_each(keep);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carrier::words::KEPT;
+    use std::io::Write;
+
+    #[tokio::test(start_paused = true)]
+    async fn everything_is_read_but_no_faster_than_allowed() {
+        let (ours, mut theirs) = io::pipe().expect("a pipe");
+        let ours = OwnedFd::from(ours);
+        bulkhead_sandbox::spawn::set_nonblocking(&ours).expect("a pipe");
+        let line = [&[b'x'; 1023][..], b"\n"].concat();
+        for _ in 0..50 {
+            theirs.write_all(&line).expect("a pipe holds 64 KiB");
+        }
+        theirs.write_all(b"unfinished").expect("a pipe holds 64 KiB");
+        drop(theirs);
+        let (words, start, mut lines) = (Rc::new(LastWords::default()), Instant::now(), 0);
+        follow(ours, Rc::clone(&words), |_| lines += 1).await.expect("readable");
+        assert_eq!((lines, start.elapsed()), (51, TURN), "50 KiB take two turns");
+        assert_eq!(words.text().split(" | ").count(), KEPT);
+        assert!(words.text().ends_with("unfinished"));
+    }
+}

@@ -232,22 +232,14 @@ fn opens_header(line: &[u8]) -> bool {
 
 /// Where the header begins in a line that ends in `Content-Length: digits`.
 fn glued_header(line: &[u8]) -> Option<usize> {
-    let without_digits = line.trim_ascii_end().trim_suffix_while(u8::is_ascii_digit)?;
-    let name = without_digits.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+    let line = line.trim_ascii_end();
+    let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits == 0 {
+        return None;
+    }
+    let name = line[..line.len() - digits].trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
     let at = name.len().checked_sub(LENGTH.len())?;
     name[at..].eq_ignore_ascii_case(LENGTH).then_some(at)
-}
-
-trait TrimSuffix {
-    /// The slice without its longest tail of such bytes; `None` where there is no such tail.
-    fn trim_suffix_while(&self, such: impl Fn(&u8) -> bool) -> Option<&[u8]>;
-}
-
-impl TrimSuffix for [u8] {
-    fn trim_suffix_while(&self, such: impl Fn(&u8) -> bool) -> Option<&[u8]> {
-        let kept = self.iter().rposition(|byte| !such(byte)).map_or(0, |at| at + 1);
-        (kept < self.len()).then(|| &self[..kept])
-    }
 }
 
 #[cfg(test)]

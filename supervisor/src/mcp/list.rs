@@ -6,7 +6,7 @@ use crate::settings::{OutputSchemas, Settings, ToolNames};
 use bulkhead_contract::{
     catalogue,
     schema::{self, Detail, Members},
-    tool::Tool,
+    tool::{Argument, Tool},
 };
 use serde_json::Value;
 
@@ -97,11 +97,11 @@ pub fn tools_text(settings: &Settings) -> String {
     let mut text = String::new();
     for tool in Lists::listed(settings) {
         let when = tool.description.split_inclusive(". ").next().unwrap_or(tool.description).trim_end();
-        let mut arguments = tool
-            .arguments
-            .iter()
-            .map(|argument| if argument.required { argument.name.to_owned() } else { format!("[{}]", argument.name) });
-        let arguments = arguments.by_ref().collect::<Vec<_>>().join(" ");
+        let shown = |argument: &Argument| match argument.required {
+            true => argument.name.to_owned(),
+            false => format!("[{}]", argument.name),
+        };
+        let arguments = tool.arguments.iter().map(shown).collect::<Vec<_>>().join(" ");
         text += &format!("{}  ({})  {arguments}\n    {when}\n", spelling.name(tool), tool.toolset.name());
     }
     text

@@ -100,7 +100,10 @@ fn write(mut output: impl Write, mut lines: mpsc::Receiver<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    };
 
     /// Gives its pieces one by one, then ends.
     struct Pieces(std::vec::IntoIter<Vec<u8>>);
@@ -152,21 +155,31 @@ mod tests {
         assert_eq!(*writes.0.lock().expect("no writer panics"), [b"one\n".to_vec(), b"two\n".to_vec()]);
     }
 
-    #[test]
-    fn a_client_that_does_not_read_is_not_read() {
-        let (io, _flushed) = start_on(io::repeat(b'\n'), Writes::default()).expect("threads start");
-        assert_eq!(io.input.capacity(), WAITING_PIECES);
-        let (short, _flushed) =
-            start_on(io::Cursor::new(b"{}\n".repeat(1 << 20)), Writes::default()).expect("threads start");
-        let mut input = short.input;
-        let first = input.blocking_recv().expect("there is input");
-        assert!(first.len() <= PIECE / 3 + 1);
-        // nobody takes the rest: at most the queue is filled, and the reader waits
-        assert!(input.len() <= WAITING_PIECES);
+    /// Counts how often it was read.
+    struct Counted(Arc<AtomicUsize>);
+
+    impl Read for Counted {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            into[..3].copy_from_slice(b"{}\n");
+            Ok(3)
+        }
     }
 
     #[test]
-    fn a_broken_output_closes_the_session_s_end() {
+    fn input_that_nobody_takes_is_not_read() {
+        let reads = Arc::new(AtomicUsize::new(0));
+        let (io, _flushed) = start_on(Counted(Arc::clone(&reads)), Writes::default()).expect("threads start");
+        let mut input = io.input;
+        for taken in 0..1_000 {
+            // what was taken, what waits in the queue, and what waits for room in it
+            assert!(reads.load(Ordering::SeqCst) <= taken + WAITING_PIECES + 1);
+            input.blocking_recv().expect("there is always more");
+        }
+    }
+
+    #[test]
+    fn a_broken_output_is_closed() {
         struct Broken;
         impl Write for Broken {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

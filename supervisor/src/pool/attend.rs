@@ -12,7 +12,7 @@ use tokio::{
 
 impl Shared {
     /// Gives the job to a worker, or has it wait for one.
-    pub(super) fn place(self: &Rc<Self>, job: Job) -> Result<(), CallError> {
+    pub(super) fn place(self: &Rc<Self>, job: Box<Job>) -> Result<(), CallError> {
         {
             let state = &mut *self.state.borrow_mut();
             let refused = |why: &str| Err(CallError::Unavailable { why: why.to_owned() });
@@ -40,10 +40,10 @@ impl Shared {
             let home = state.routes.home(&job.path);
             match state.roster.seek(home, job) {
                 Chance::Given => {}
-                Chance::Start(id, jobs, job) => drop(spawn_local(attend(Rc::clone(self), id, *job, jobs))),
+                Chance::Start(id, jobs, job) => drop(spawn_local(attend(Rc::clone(self), id, job, jobs))),
                 Chance::Wait { job, room } => {
                     wanted += usize::from(room);
-                    state.roster.wait(*job);
+                    state.roster.wait(job);
                 }
             }
         }
@@ -53,7 +53,7 @@ impl Shared {
 
 /// Serves `first` and what comes after it until the worker falls or is not needed any more, and frees its place when it
 /// is gone.
-async fn attend(pool: Rc<Shared>, id: u64, first: Job, mut jobs: mpsc::Receiver<Job>) {
+async fn attend(pool: Rc<Shared>, id: u64, first: Box<Job>, mut jobs: mpsc::Receiver<Box<Job>>) {
     if let Some((mut worker, ending)) = live(&pool, id, first, &mut jobs).await {
         pool.state.borrow_mut().roster.ending(id);
         // a job that was on its way when the worker fell has not begun: it gets another one
@@ -69,7 +69,12 @@ async fn attend(pool: Rc<Shared>, id: u64, first: Job, mut jobs: mpsc::Receiver<
 }
 
 /// Lives with one worker; gives it back when it is to end.
-async fn live(pool: &Rc<Shared>, id: u64, first: Job, jobs: &mut mpsc::Receiver<Job>) -> Option<(Worker, Ending)> {
+async fn live(
+    pool: &Rc<Shared>,
+    id: u64,
+    first: Box<Job>,
+    jobs: &mut mpsc::Receiver<Box<Job>>,
+) -> Option<(Worker, Ending)> {
     let mut job = first;
     let path = Rc::clone(&job.path);
     let started = Worker::start(&pool.carrier, Some(&path), &mut job.vigil()).await;

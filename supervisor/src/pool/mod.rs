@@ -143,7 +143,8 @@ impl Reads for Pool {
             let (ticks, passed) = mpsc::channel(TICKS);
             let begun = Rc::new(Cell::new(false));
             let (path, ask) = (Rc::clone(&path), ask.clone());
-            self.0.place(Job { path, ask, fingerprint, deadline, reply, ticks, begun: Rc::clone(&begun) })?;
+            let job = Job { path, ask, fingerprint, deadline, reply, ticks, begun: Rc::clone(&begun) };
+            self.0.place(Box::new(job))?;
             match self.0.wait(verdict, passed, &begun, deadline, &mut control).await? {
                 Verdict::Answered(answered) => return Ok(answered),
                 Verdict::Failed(error) => return Err(error),

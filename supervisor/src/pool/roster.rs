@@ -13,7 +13,7 @@ pub const MAX_QUEUE: usize = MAX_OPEN_REQUESTS;
 /// The workers and the queue.
 pub(super) struct Roster {
     workers: BTreeMap<u64, Entry>,
-    queue: VecDeque<Job>,
+    queue: VecDeque<Box<Job>>,
     named: u64,
     most: usize,
     most_per_home: usize,
@@ -24,7 +24,7 @@ struct Entry {
     home: Home,
     stage: Stage,
     /// To its task; at most one job is under way. Dropped when it is to end.
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<Box<Job>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) enum Chance {
     /// That idle worker was given it.
     Given,
     /// A new worker may be started for it: its number, and where its further jobs come from.
-    Start(u64, mpsc::Receiver<Job>, Box<Job>),
+    Start(u64, mpsc::Receiver<Box<Job>>, Box<Job>),
     /// Nothing yet. `room` says that only the total stands in the way.
     Wait { job: Box<Job>, room: bool },
 }
@@ -66,7 +66,7 @@ impl Roster {
     }
 
     /// Finds a place for a job whose path leads to `home`.
-    pub fn seek(&mut self, home: Home, job: Job) -> Chance {
+    pub fn seek(&mut self, home: Home, job: Box<Job>) -> Chance {
         // the one that worked last: its caches are warm, and the others grow old enough to be stopped
         let idle = self.workers.values_mut().filter(|entry| entry.is_idle() && entry.home == home);
         if let Some(entry) = idle.max_by_key(|entry| entry.stage.since()) {
@@ -77,16 +77,16 @@ impl Roster {
             return Chance::Given;
         }
         if self.living(&home) >= self.most_per_home {
-            return Chance::Wait { job: Box::new(job), room: false };
+            return Chance::Wait { job, room: false };
         }
         if self.workers.len() >= self.most {
-            return Chance::Wait { job: Box::new(job), room: true };
+            return Chance::Wait { job, room: true };
         }
         self.named += 1;
         let (sender, jobs) = mpsc::channel(1);
         job.begun.set(true);
         self.workers.insert(self.named, Entry { home, stage: Stage::Busy, jobs: Some(sender) });
-        Chance::Start(self.named, jobs, Box::new(job))
+        Chance::Start(self.named, jobs, job)
     }
 
     /// Stops idle workers so that `wanted` more can be started once they are gone.
@@ -101,7 +101,7 @@ impl Roster {
     }
 
     /// Takes out all waiting jobs whose callers still wait, to seek places for them anew.
-    pub fn take_queue(&mut self) -> VecDeque<Job> {
+    pub fn take_queue(&mut self) -> VecDeque<Box<Job>> {
         self.queue.retain(|job| !job.reply.is_closed());
         std::mem::take(&mut self.queue)
     }
@@ -114,7 +114,7 @@ impl Roster {
         self.queue.len() >= MAX_QUEUE
     }
 
-    pub fn wait(&mut self, job: Job) {
+    pub fn wait(&mut self, job: Box<Job>) {
         job.begun.set(false);
         self.queue.push_back(job);
     }
@@ -160,7 +160,7 @@ impl Roster {
     }
 
     /// Tells all workers to go; gives back the jobs that wait.
-    pub fn close(&mut self) -> VecDeque<Job> {
+    pub fn close(&mut self) -> VecDeque<Box<Job>> {
         self.workers.values_mut().for_each(Entry::end);
         std::mem::take(&mut self.queue)
     }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 impl Shared {
     /// Answers a job and draws the consequences.
-    pub(super) fn judge(&self, job: Job, worker: Option<&Worker>, served: Result<(Route, Answer), Fall>) {
+    pub(super) fn judge(&self, job: Box<Job>, worker: Option<&Worker>, served: Result<(Route, Answer), Fall>) {
         let verdict = match served {
             Ok((route, answer)) => {
                 let state = &mut *self.state.borrow_mut();

@@ -1,16 +1,14 @@
 //! One live worker-read: the conversation with it, and how that can end.
 //! Trust: the worker is treated as taken over: what is not legal now, or does not fit the question, ends it.
 
+mod reading;
 mod status;
 mod vigil;
 
 pub use status::ProcStatus;
 pub use vigil::{Alarm, GRACE, Vigil};
 
-use crate::{
-    carrier::{Carrier, Ended, Ending, Link, Local, SIGSYS, StartError},
-    control::Tick,
-};
+use crate::carrier::{Carrier, Ended, Ending, Link, Local, SIGSYS, StartError};
 use bulkhead_contract::{
     failure::ReadFailure,
     isolation::{Demand, Report},
@@ -18,23 +16,18 @@ use bulkhead_contract::{
 };
 use bulkhead_ipc::{
     Error,
-    chunk::Joiner,
-    codec::decode_answer,
     edge::{
         WorkerKind,
         launcher::StatusOf,
-        read::{Answer, Ask, Call, FromRead, Phase, Place, Ready, Reply, ToRead},
+        read::{Answer, Ask, Call, FromRead, Phase, Place, Ready, ToRead},
     },
 };
+use reading::{Reading, Said};
 use std::{future::pending, rc::Rc, time::Duration};
 use tokio::time::{Instant, timeout};
 
 /// Time in which a worker that closed its channel is expected to end by itself, so that its own end can be named.
 const LAST_BREATH: Duration = Duration::from_millis(500);
-/// A call that made progress within this time before its deadline was slow, not stuck.
-const STUCK: Duration = Duration::from_secs(2);
-/// Progress messages of one call at most; honest ones are some a second.
-const MAX_PROGRESS: u32 = 1 << 16;
 
 /// Why a worker is of no use any more.
 #[derive(Debug)]
@@ -320,76 +313,6 @@ pub fn shortfall(report: &Report) -> Option<(String, String)> {
         None if report.rows.is_empty() => Some(("report".to_owned(), "the process reports no layer at all".to_owned())),
         None => None,
     }
-}
-
-/// What has come of one answer.
-struct Reading {
-    ask: Ask,
-    joiner: Joiner,
-    done: u64,
-    progress: u32,
-    moved: Option<Instant>,
-}
-
-enum Said {
-    More,
-    All(Answer),
-    Moved,
-}
-
-impl Reading {
-    fn new(ask: Ask) -> Self {
-        Self { ask, joiner: Joiner::default(), done: 0, progress: 0, moved: None }
-    }
-
-    /// Takes a message that is legal while this call is served.
-    fn take(&mut self, message: FromRead, vigil: &Vigil<'_>) -> Result<Said, Breach> {
-        match message {
-            FromRead::Progress { done, total, .. } => {
-                self.progress += 1;
-                if done < self.done || self.progress > MAX_PROGRESS {
-                    return Err(Breach::Broke("its progress goes backwards or never ends".to_owned()));
-                }
-                if done > self.done {
-                    self.done = done;
-                    self.moved = Some(Instant::now());
-                }
-                vigil.tick(Tick { done, total });
-                Ok(Said::More)
-            }
-            FromRead::Part { last, bytes, .. } => {
-                if bytes.is_empty() && !last {
-                    return Err(Breach::Broke("an empty piece of an answer".to_owned()));
-                }
-                self.moved = Some(Instant::now());
-                let Some(whole) = self.joiner.push(last, bytes)? else { return Ok(Said::More) };
-                let answer: Answer = decode_answer(&whole)?;
-                match &answer {
-                    Ok(reply) if !fits(&self.ask, reply) => {
-                        Err(Breach::Broke("its answer is to another question".to_owned()))
-                    }
-                    _ => Ok(Said::All(answer)),
-                }
-            }
-            FromRead::Moved { .. } => Ok(Said::Moved),
-            _ => Err(Breach::Broke("it started over".to_owned())),
-        }
-    }
-
-    fn is_stuck(&self) -> bool {
-        self.moved.is_none_or(|at| at.elapsed() >= STUCK)
-    }
-}
-
-/// Whether a reply is one to this question.
-fn fits(ask: &Ask, reply: &Reply) -> bool {
-    matches!(
-        (ask, reply),
-        (Ask::SelfProbe, Reply::SelfProbe(_))
-            | (Ask::Brief { .. }, Reply::Brief(_))
-            | (Ask::Status(_), Reply::Status(_))
-            | (Ask::Changes(_), Reply::Changes(_))
-    )
 }
 
 impl std::fmt::Debug for Worker {

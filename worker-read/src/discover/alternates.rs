@@ -19,7 +19,8 @@ const MAX_COUNT: usize = 16;
 /// All object directories that `objects` borrows from, nearest first.
 ///
 /// # Errors
-/// [`Reason::Redirected`] where one lies outside the ceilings, [`Reason::TooLarge`] over the limits above.
+/// [`Reason::Redirected`] where one lies outside the ceilings, [`Reason::Corrupt`] where they lead back,
+/// [`Reason::TooLarge`] over the limits above.
 pub(super) fn find(objects: &Path, bounds: Bounds<'_>) -> Result<Vec<PathBuf>, ReadFailure> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut level = vec![objects.to_path_buf()];
@@ -37,7 +38,16 @@ pub(super) fn find(objects: &Path, bounds: Bounds<'_>) -> Result<Vec<PathBuf>, R
                     )
                     .at(b".git/objects/info/alternates"));
                 }
-                if path.is_dir() && Some(&path) != own.as_ref() && !found.contains(&path) {
+                if Some(&path) == own.as_ref() || found.contains(&path) && level.contains(&path) {
+                    // Git passes over it; the object library does not open such a repository
+                    return Err(refused(Reason::Corrupt, "objects/info/alternates leads back to itself.")
+                        .at(b".git/objects/info/alternates"));
+                }
+                if !path.is_dir() {
+                    return Err(refused(Reason::Corrupt, "objects/info/alternates names a file.")
+                        .at(b".git/objects/info/alternates"));
+                }
+                if !found.contains(&path) {
                     found.push(path.clone());
                     next.push(path);
                 }

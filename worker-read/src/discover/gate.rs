@@ -47,13 +47,29 @@ pub fn special_files(git_dir: &Path, common_dir: &Path) -> Result<(), ReadFailur
         }
     }
     for dir in LISTED {
-        let Ok(entries) = fs::read_dir(common_dir.join(dir)) else { continue };
-        for entry in entries.take(MAX_ENTRIES).flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            if !kind.is_file() && !kind.is_dir() {
-                let name = format!("{dir}/{}", entry.file_name().to_string_lossy());
-                look(&entry.path(), &name, kind, &inside)?;
-            }
+        listed(&common_dir.join(dir), dir, &inside)?;
+    }
+    Ok(())
+}
+
+/// The same for the object directory of another repository, which is read as this one's own.
+///
+/// # Errors
+/// As [`special_files`].
+pub(super) fn object_dir(objects: &Path) -> Result<(), ReadFailure> {
+    for dir in ["", "pack", "info"] {
+        listed(&objects.join(dir), "objects", &[objects])?;
+    }
+    Ok(())
+}
+
+fn listed(dir: &Path, shown: &str, inside: &[&Path]) -> Result<(), ReadFailure> {
+    let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
+    for entry in entries.take(MAX_ENTRIES).flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if !kind.is_file() && !kind.is_dir() {
+            let name = format!("{shown}/{}", entry.file_name().to_string_lossy());
+            look(&entry.path(), &name, kind, inside)?;
         }
     }
     Ok(())

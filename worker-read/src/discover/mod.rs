@@ -162,6 +162,7 @@ fn finish(pointed: Pointed, asked: FileId, bounds: Bounds<'_>) -> Result<Found, 
     owner::check(worktree.as_deref(), &git_dir, &common_dir, bounds.trust)?;
     gate::special_files(&git_dir, &common_dir)?;
     let alternates = alternates::find(&common_dir.join("objects"), bounds)?;
+    alternates.iter().try_for_each(|objects| gate::object_dir(objects))?;
     Ok(Found {
         asked,
         git_dir_id: identity(&git_dir)?,

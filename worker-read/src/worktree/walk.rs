@@ -159,8 +159,9 @@ impl Walk<'_> {
     ) -> Result<(), Stopped> {
         let mut on_disk = 0;
         let length = prefix.len();
-        // names here that the index holds as files or gitlinks and that sort before a directory of the same name
-        let mut gitlinks: Vec<&[u8]> = Vec::new();
+        // names of gitlinks and of files that are not there, which sort before a directory of the same name: Git shows
+        // such a directory as part of that row and never as untracked
+        let mut held: Vec<&[u8]> = Vec::new();
         loop {
             let tracked = (at < end).then(|| part(&self.index.path(at)[length..]));
             let listed = listing.get(on_disk);
@@ -186,13 +187,13 @@ impl Walk<'_> {
                     at = beneath;
                 }
                 (Some((name, false)), _) if order != Ordering::Greater => {
-                    if self.index.state.entry(at).mode.is_submodule() {
-                        gitlinks.push(name);
+                    if order == Ordering::Less {
+                        held.push(name);
                     }
                     at = self.tracked(dir, name, at, end)?;
                 }
                 (_, Some((name, kind))) => {
-                    if !gitlinks.contains(&name) && !self.folded(name, kind, prefix, at, end) {
+                    if held.binary_search(&name).is_err() && !self.folded(name, kind, prefix, at, end) {
                         self.untracked(dir, name, kind, prefix, excluded, depth)?;
                     }
                 }

@@ -1,0 +1,93 @@
+//! Runs a whole worker in this very process under its jail and prints what it says: `jailed CEILING PATH`.
+//! Trust: a tool for people who work on the worker or its policy; the process is of no use afterwards.
+
+use bulkhead_contract::isolation::Demand;
+use bulkhead_ipc::{
+    Error,
+    channel::{FrameSink, FrameSource, Receiver, Sender, WorkerEnds},
+    chunk::Joiner,
+    codec,
+    edge::read::{Answer, Ask, Call, FromRead, Init, OwnerTrust, Page, ToRead},
+};
+use std::{io::Write as _, sync::mpsc};
+
+struct Queue(mpsc::Receiver<Vec<u8>>);
+struct Tail(mpsc::Sender<Vec<u8>>);
+
+impl FrameSource for Queue {
+    fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.0.recv().ok())
+    }
+}
+
+impl FrameSink for Tail {
+    fn put_frame(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.0.send(body.to_vec()).map_err(|_| Error::CutFrame)
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let ceiling = std::fs::canonicalize(args.next().ok_or("no ceiling")?)?;
+    let path = args.next().ok_or("no path")?;
+    let (to_worker, hears) = mpsc::channel();
+    let (says, from_worker) = mpsc::channel();
+    let init = Init {
+        demand: Demand::Required,
+        empty_root: false,
+        ceilings: vec![bulkhead_worker_read::files::path_bytes(&ceiling)],
+        path: Some(path.into_bytes()),
+        trust: OwnerTrust::default(),
+        home: None,
+        xdg_config_home: None,
+        memory: 1 << 30,
+        threads: 2,
+    };
+    let page = Page { limit: 20, chars: 40_000, cursor: None };
+    let asks = [Ask::SelfProbe, Ask::Brief { recent_commits: 3 }, Ask::Status(page.clone()), Ask::Changes(page)];
+    let calls =
+        asks.into_iter().zip(1..).map(|(ask, id)| ToRead::Call(Call { id, budget_ms: 30_000, place: None, ask }));
+    let mut messages: Vec<ToRead> = calls.collect();
+    messages.insert(0, ToRead::Init(Box::new(init)));
+    // two calls may wait; the worker takes them one by one
+    let asker: Sender<ToRead> = Sender::new(Tail(to_worker));
+    let mut replies: Receiver<FromRead> = Receiver::new(Queue(from_worker));
+    let ends = WorkerEnds {
+        requests: Receiver::new(Slow { asker, messages: messages.into_iter(), queue: Queue(hears) }),
+        answers: Sender::new(Tail(says)),
+    };
+    bulkhead_worker_read::run(ends, true);
+    let mut out = std::io::stdout().lock();
+    let mut joiner = Joiner::default();
+    while let Some(message) = replies.receive()? {
+        if let FromRead::Part { last, bytes, .. } = message {
+            if let Some(whole) = joiner.push(last, bytes)? {
+                writeln!(out, "{:#?}", codec::decode_answer::<Answer>(&whole)?)?;
+            }
+        } else {
+            writeln!(out, "{message:#?}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the messages with pauses, as a supervisor that waits for each answer would.
+struct Slow {
+    asker: Sender<ToRead>,
+    messages: std::vec::IntoIter<ToRead>,
+    queue: Queue,
+}
+
+impl FrameSource for Slow {
+    fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let Some(message) = self.messages.next() else {
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            return Ok(None);
+        };
+        if matches!(message, ToRead::Call(_)) {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
+        self.asker.send(&message)?;
+        self.queue.next_frame()
+    }
+}

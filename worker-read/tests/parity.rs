@@ -1,0 +1,152 @@
+//! Every answer about a repository agrees with the real Git.
+//! Trust: test only; set `BULKHEAD_PARITY_DIR` to compare all repositories beneath one more directory.
+#![cfg(unix)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use support::{Operator, git_line, git_rows, porcelain, start};
+
+fn repositories(dir: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(dir)
+        .expect("readable")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join(".git").exists())
+        .collect();
+    all.sort();
+    all
+}
+
+fn compare(repo: &Path, ceiling: &Path) {
+    let name = repo.display();
+    let operator = Operator { ceilings: vec![ceiling.to_path_buf()], ..Operator::default() };
+    let mut worker = start(repo, &operator).unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+    for round in ["cold", "warm"] {
+        let status = worker.status().unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+        assert_eq!(status.partial, None, "{name}, {round}");
+        let ours = porcelain(&status.entries);
+        let theirs = git_rows(repo);
+        assert_eq!(ours, theirs, "{name}, {round}");
+        assert_eq!(status.changed_files, theirs.len() as u64, "{name}");
+        assert_eq!(status.branch, git_line(repo, &["symbolic-ref", "--short", "-q", "HEAD"]), "{name}");
+        assert_eq!(status.head, git_line(repo, &["rev-parse", "--verify", "-q", "HEAD"]), "{name}");
+        let upstream = git_line(repo, &["rev-parse", "--abbrev-ref", "-q", "@{u}"]).filter(|name| !name.is_empty());
+        if !status.upstream_gone {
+            assert_eq!(status.upstream, upstream, "{name}");
+        }
+        if let Some(counts) = git_line(repo, &["rev-list", "--left-right", "--count", "HEAD...@{u}"]) {
+            assert_eq!(format!("{}\t{}", status.ahead, status.behind), counts, "{name}");
+        }
+        let brief = worker.brief().unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+        assert_eq!(
+            brief.head.sha,
+            git_line(repo, &["rev-parse", "--short", "-q", "HEAD"]).filter(|_| status.head.is_some()),
+            "{name}"
+        );
+        // Git writes UTC as Z; ours always has the offset
+        let log =
+            git_line(repo, &["log", "--format=%h %s%n%an %aI", "-n20"]).unwrap_or_default().replace("Z\n", "+00:00\n");
+        let log = log.strip_suffix('Z').map(|log| format!("{log}+00:00")).unwrap_or(log);
+        let ours: Vec<String> = brief
+            .recent_commits
+            .iter()
+            .map(|commit| format!("{} {}\n{} {}", commit.sha, commit.subject, commit.author, commit.date))
+            .collect();
+        assert_eq!(ours.join("\n"), log, "{name}");
+        let stashes = git_line(repo, &["stash", "list"]).unwrap_or_default();
+        assert_eq!(brief.stashes, stashes.lines().count() as u64, "{name}");
+        let tree = brief.working_tree;
+        let is_unmerged = |status: &str| status.contains('U') || status == "AA" || status == "DD";
+        let count = |wanted: &dyn Fn(&str) -> bool| theirs.iter().filter(|row| wanted(&row.0)).count() as u64;
+        assert_eq!(tree.untracked, count(&|s| s == "??"), "{name}");
+        assert_eq!(tree.conflicted, count(&is_unmerged), "{name}");
+        assert_eq!(tree.staged, count(&|s| s != "??" && !is_unmerged(s) && !s.starts_with(' ')), "{name}");
+        assert_eq!(tree.unstaged, count(&|s| s != "??" && !is_unmerged(s) && !s.ends_with(' ')), "{name}");
+        assert_eq!(tree.clean, theirs.is_empty(), "{name}");
+        let changes = worker.changes().unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+        assert_eq!(changes.totals.untracked, tree.untracked, "{name}");
+        assert_eq!(changes.totals.conflicted, tree.conflicted, "{name}");
+        assert_eq!(changes.staged.len() as u64, tree.staged + tree.conflicted, "{name}");
+        if let Some(state) = git_line(repo, &["submodule", "status", "--recursive"]) {
+            let of = |letter: char| state.lines().filter(|line| line.starts_with(letter)).count() as u64;
+            assert_eq!(brief.submodules.clean, of(' '), "{name}: {state}");
+            assert_eq!(brief.submodules.drifted, of('+'), "{name}: {state}");
+            assert_eq!(brief.submodules.uninitialized, of('-'), "{name}: {state}");
+        }
+    }
+}
+
+#[test]
+fn repositories_of_another_place_agree() {
+    let Some(dir) = std::env::var_os("BULKHEAD_PARITY_DIR").map(PathBuf::from) else { return };
+    let skip = std::env::var("BULKHEAD_PARITY_SKIP").unwrap_or_default();
+    for repo in repositories(&dir) {
+        let name = repo.file_name().expect("a name").to_string_lossy().into_owned();
+        if !skip.split(',').any(|skipped| skipped == name) {
+            compare(&repo, &dir);
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_repository_agrees() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let dir = std::fs::canonicalize(temp.path()).expect("it is there");
+    support::build("kinds.sh", &dir);
+    let all = repositories(&dir);
+    assert_eq!(all.len(), 23, "the builder made all");
+    for repo in all {
+        compare(&repo, &dir);
+    }
+}
+
+/// A generator of numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+#[test]
+fn random_edits_agree_behind_the_back_of_a_warm_worker() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let repo = std::fs::canonicalize(temp.path()).expect("it is there");
+    let mut dice = Dice(1);
+    support::shell(&repo, "git init -q -b main .; printf '*.tmp\\n/out/\\n' > .gitignore");
+    let path = |dice: &mut Dice| {
+        let dir = ["", "a/", "a/b/", "a-b/", "a.b/", "out/", "z/y/x/"][dice.roll(7) as usize];
+        let name = ["f", "g", "h.tmp", "a", "b", "0"][dice.roll(6) as usize];
+        format!("{dir}{name}{}", dice.roll(4))
+    };
+    let operator = Operator { ceilings: vec![repo.clone()], ..Operator::default() };
+    let mut worker = start(&repo, &operator).expect("readable");
+    for round in 0..40 {
+        for _ in 0..dice.roll(6) + 1 {
+            let (one, two) = (path(&mut dice), path(&mut dice));
+            let text = format!("{}\n", dice.roll(3)).repeat(dice.roll(9) as usize + 1);
+            let full = repo.join(&one);
+            match dice.roll(9) {
+                0..=3 => {
+                    std::fs::create_dir_all(full.parent().expect("beneath the repository")).expect("writable");
+                    if !full.is_dir() {
+                        std::fs::write(&full, text).expect("writable");
+                    }
+                }
+                4 => drop(std::fs::remove_file(&full)),
+                5 => drop(support::try_git(&repo, &["mv", &one, &two])),
+                6 => drop(support::try_git(&repo, &["add", "-f", &one])),
+                7 => drop(support::try_git(&repo, &["rm", "-q", "--cached", &one])),
+                _ => drop(support::try_git(&repo, &["add", "-A"])),
+            }
+        }
+        if round % 5 == 4 {
+            support::try_git(&repo, &["commit", "-qm", "round"]);
+        }
+        let status = worker.status().expect("readable");
+        assert_eq!(porcelain(&status.entries), git_rows(&repo), "round {round}");
+    }
+}
