@@ -5,12 +5,16 @@
 mod support;
 
 use std::collections::HashMap;
-use support::{Place, Repo, Start, TOOLS, fixtures, unmet};
+use support::{
+    Place, Repo, Start, TOOLS, fixtures,
+    process::{self, Process},
+    unmet,
+};
 
 /// One call, as `strace -f` writes it: `PID name(arguments) = result`.
 #[derive(Debug)]
 struct Call {
-    pid: u32,
+    pid: i32,
     name: String,
     rest: String,
 }
@@ -110,6 +114,8 @@ fn as_strace_sees_it() {
             answers += 1;
         }
     }
+    let supervisor = Process(server.pid()).children()[0];
+    let front = [supervisor.0, process::launcher(supervisor.0).0];
     let ended = server.finish();
     assert!(ended.status.success(), "{}", ended.said);
     assert_eq!(answers, 24);
@@ -118,27 +124,31 @@ fn as_strace_sees_it() {
     let calls = calls(&text);
     let executions: Vec<&Call> = calls.iter().filter(|call| call.name.starts_with("execve")).collect();
     // the product itself, and one for every worker that was ever started
-    let mut per_process: HashMap<u32, u32> = HashMap::new();
+    let mut per_process: HashMap<i32, u32> = HashMap::new();
     for call in &executions {
         *per_process.entry(call.pid).or_default() += 1;
     }
     assert!(per_process.values().all(|count| *count == 1), "a process executed twice: {executions:?}");
-    let supervisor = executions.first().expect("the product was executed").pid;
-    let workers: Vec<u32> = executions.iter().map(|call| call.pid).filter(|pid| *pid != supervisor).collect();
-    assert!(!workers.is_empty(), "no worker was started: {executions:?}");
+    assert_eq!(executions[0].pid, front[0], "the product is executed first");
+    let workers: Vec<i32> = executions[1..].iter().map(|call| call.pid).collect();
+    assert!(!workers.is_empty() && workers.iter().all(|pid| !front.contains(pid)), "{executions:?}");
     // the launcher is not dumpable, so only root's strace can read what its arguments point to
     let readable = executions[1..].iter().all(|call| call.rest.contains("\"worker\", \"read\""));
-    let by_descriptor = executions[1..].iter().all(|call| call.name == "execveat" && call.rest.contains("AT_EMPTY_PATH"));
+    let by_descriptor =
+        executions[1..].iter().all(|call| call.name == "execveat" && call.rest.contains("AT_EMPTY_PATH"));
     let known = if support::is_root() { readable } else { by_descriptor };
     assert!(known, "something else than workers was executed: {executions:?}");
 
     let repositories = fixture.directory().to_str().expect("places have UTF-8 paths").to_owned();
     let mut faults = Vec::new();
-    let mut sockets: HashMap<u32, u32> = HashMap::new();
+    let mut sockets: HashMap<i32, u32> = HashMap::new();
+    let mut opened = 0;
     for (at, call) in calls.iter().enumerate() {
         // between fork and exec a worker is still the launcher, which hands it its descriptors
         let executed = calls[..at].iter().any(|earlier| earlier.pid == call.pid && earlier.name.starts_with("execve"));
-        let in_worker = is_worker(call.pid, &workers, &text) && (executed || !workers.contains(&call.pid));
+        // strace names threads by their own id; only workers have any
+        let in_worker = !front.contains(&call.pid) && (executed || !workers.contains(&call.pid));
+        opened += u32::from(in_worker && call.name.starts_with("open"));
         let writes = opens_for_writing(call) || CHANGES.contains(&call.name.as_str());
         let mut fault = writes && (in_worker || call.rest.contains(&repositories));
         if in_worker && SOCKETS.contains(&call.name.as_str()) {
@@ -152,14 +162,9 @@ fn as_strace_sees_it() {
             faults.push(format!("{} {}({}", call.pid, call.name, call.rest));
         }
     }
+    assert!(opened > 500, "the log shows the workers at work: {opened} files opened");
     assert!(faults.is_empty(), "{} calls that may not be:\n{}", faults.len(), faults.join("\n"));
     assert!(!fixture.at("CANARY").exists());
-}
-
-/// Whether a line's process is a worker or a thread of one. `strace -f` names threads by their own id, so what is not
-/// the supervisor, the launcher or a worker is a thread that a worker started: no one else has any.
-fn is_worker(pid: u32, workers: &[u32], supervisor_and_launcher: &[u32]) -> bool {
-    workers.contains(&pid) || !supervisor_and_launcher.contains(&pid)
 }
 
 #[test]

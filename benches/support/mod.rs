@@ -79,7 +79,7 @@ impl Drop for Server {
     }
 }
 
-/// Our own command with these flags.
+/// Our own command with these flags, allowed to read beneath `root`.
 pub fn ours(flags: &[&str], root: &Path) -> Vec<String> {
     let mut command = vec![BINARY.to_owned(), "--root".to_owned(), root.display().to_string()];
     command.extend(flags.iter().map(|flag| (*flag).to_owned()));
@@ -92,14 +92,23 @@ pub fn reference() -> Option<Vec<String>> {
     Some(command.split_whitespace().map(str::to_owned).collect())
 }
 
-/// The fixture repositories; built once, kept until the benchmark ends.
+/// The repositories on which the answers in `tests/fixtures/recorded` were made, built in a fresh home.
 pub fn fixture() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let root = dir.path().canonicalize().expect("it exists").join("fx");
+    let base = dir.path().canonicalize().expect("it exists");
+    let config = "[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n";
+    std::fs::write(base.join("gitconfig"), config).expect("the directory is ours");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/make_recorded.sh");
-    let status = Command::new("bash").arg(script).arg(&root).stdout(Stdio::null()).status().expect("bash is there");
-    assert!(status.success(), "the fixture builder failed");
-    (dir, root)
+    let output = Command::new("bash")
+        .arg(script)
+        .arg(base.join("fx"))
+        .env("HOME", &base)
+        .env("GIT_CONFIG_GLOBAL", base.join("gitconfig"))
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("bash is there");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    (dir, base.join("fx"))
 }
 
 /// Durations of one thing, with what is quoted of them.

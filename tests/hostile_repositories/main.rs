@@ -91,6 +91,8 @@ impl Attack {
                 let known = [-32011, 10010, 10021, 10022, 10023, 10024];
                 assert!(code.is_none_or(|code| known.contains(&code)), "{what}: {}", outcome.message);
                 assert_ne!(outcome.reason(), Some("internal"), "{what}: {}", outcome.message);
+                let end = outcome.reason().map(str::to_owned).or(code.map(|code| code.to_string()));
+                eprintln!("{what}: {} in {:?}", end.as_deref().unwrap_or("answered"), outcome.elapsed);
             }
             report.push((repository.clone(), outcomes));
             let next = server.read("repo.status", honest.path());

@@ -26,11 +26,22 @@ impl FrameSink for Tail {
     }
 }
 
+/// Takes what the worker says, and tells the asker each time that the worker is free.
+struct Answers(Tail, mpsc::Sender<()>);
+
+impl FrameSink for Answers {
+    fn put_frame(&mut self, body: &[u8]) -> Result<(), Error> {
+        if matches!(codec::decode(body)?, FromRead::Ready(_) | FromRead::Part { last: true, .. }) {
+            let _ = self.1.send(());
+        }
+        self.0.put_frame(body)
+    }
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let ceiling = std::fs::canonicalize(args.next().ok_or("no ceiling")?)?;
     let path = args.next().ok_or("no path")?;
-    let (to_worker, hears) = mpsc::channel();
     let (says, from_worker) = mpsc::channel();
     let init = Init {
         demand: Demand::Required,
@@ -49,12 +60,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         asks.into_iter().zip(1..).map(|(ask, id)| ToRead::Call(Call { id, budget_ms: 30_000, place: None, ask }));
     let mut messages: Vec<ToRead> = calls.collect();
     messages.insert(0, ToRead::Init(Box::new(init)));
-    // two calls may wait; the worker takes them one by one
-    let asker: Sender<ToRead> = Sender::new(Tail(to_worker));
+    let (freed, free) = mpsc::channel();
     let mut replies: Receiver<FromRead> = Receiver::new(Queue(from_worker));
     let ends = WorkerEnds {
-        requests: Receiver::new(Slow { asker, messages: messages.into_iter(), queue: Queue(hears) }),
-        answers: Sender::new(Tail(says)),
+        requests: Receiver::new(Questions { messages: messages.into_iter(), free }),
+        answers: Sender::new(Answers(Tail(says), freed)),
     };
     bulkhead_worker_read::run(ends, true);
     let mut out = std::io::stdout().lock();
@@ -71,23 +81,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Gives the messages with pauses, as a supervisor that waits for each answer would.
-struct Slow {
-    asker: Sender<ToRead>,
+/// Gives one message after the other, each call only when the worker is free.
+struct Questions {
     messages: std::vec::IntoIter<ToRead>,
-    queue: Queue,
+    free: mpsc::Receiver<()>,
 }
 
-impl FrameSource for Slow {
+impl FrameSource for Questions {
     fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let Some(message) = self.messages.next() else {
-            std::thread::sleep(std::time::Duration::from_millis(500));
+            let _ = self.free.recv();
             return Ok(None);
         };
-        if matches!(message, ToRead::Call(_)) {
-            std::thread::sleep(std::time::Duration::from_millis(200));
+        if matches!(message, ToRead::Call(_)) && self.free.recv().is_err() {
+            return Ok(None);
         }
-        self.asker.send(&message)?;
-        self.queue.next_frame()
+        codec::encode(&message).map(Some)
     }
 }

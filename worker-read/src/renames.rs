@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn better_pairs_come_first_and_equal_names_win() {
-        let mut pairs = vec![(30_000, false, 0, 0), (30_000, true, 1, 0), (40_000, false, 2, 0)];
+        let mut pairs = [(30_000, false, 0, 0), (30_000, true, 1, 0), (40_000, false, 2, 0)];
         pairs.sort_by(better);
         assert_eq!(pairs.iter().map(|pair| pair.2).collect::<Vec<_>>(), [2, 1, 0]);
     }

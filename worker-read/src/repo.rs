@@ -31,6 +31,9 @@ const MAX_INFO: u64 = 1 << 20;
 /// Files in the common directory whose change means that the repository is opened anew.
 const DECIDING: &[&str] = &["config", "shallow", "refs/replace", "packed-refs", "objects/info/alternates"];
 
+/// What a file held in one of its versions; the inner `None` where it was not there or not readable.
+type Kept<T> = Option<(Version, Option<Rc<T>>)>;
+
 /// What all repositories of one worker share.
 #[derive(Debug, Clone, Default)]
 pub struct Operator {
@@ -62,9 +65,9 @@ pub struct Repo {
     /// Invalidated by the version of the index file.
     index: RefCell<Option<Rc<Snapshot>>>,
     /// `info/exclude` and `info/attributes`. Invalidated by their versions.
-    info: RefCell<[Option<(Version, Option<Rc<Vec<u8>>>)>; 2]>,
+    info: RefCell<[Kept<Vec<u8>>; 2]>,
     /// Invalidated by the versions of the graph's files.
-    graph: RefCell<Option<(Version, Option<Rc<gix::commitgraph::Graph>>)>>,
+    graph: RefCell<Kept<gix::commitgraph::Graph>>,
     /// The last answers that depend on ids alone, and, through shallow and replace, on what opens anew.
     drift: RefCell<Option<(ObjectId, ObjectId, Drift)>>,
     recent: RefCell<Option<(ObjectId, usize, Rc<Recent>)>>,

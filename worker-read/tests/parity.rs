@@ -150,3 +150,102 @@ fn random_edits_agree_behind_the_back_of_a_warm_worker() {
         assert_eq!(porcelain(&status.entries), git_rows(&repo), "round {round}");
     }
 }
+
+#[test]
+fn pages_of_any_size_add_up_to_the_whole() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let repo = std::fs::canonicalize(temp.path()).expect("it is there");
+    support::shell(
+        &repo,
+        "git init -q -b main .; for n in $(seq 1 30); do echo $n > \"f$n\"; done; git add .; git commit -qm one
+         for n in $(seq 1 20); do echo x >> \"f$n\"; done; rm f21 f22; for n in $(seq 1 25); do echo u > \"u $n\"; done
+         printf x > $'bad-\\377'",
+    );
+    let operator = Operator { ceilings: vec![repo.clone()], ..Operator::default() };
+    let mut worker = start(&repo, &operator).expect("readable");
+    let whole = worker.status().expect("readable");
+    assert_eq!((whole.entries.len(), whole.truncated), (48, false));
+    for (limit, chars) in [(1, 40_000), (7, 40_000), (47, 40_000), (48, 40_000), (100, 500), (100, 1)] {
+        let (mut rows, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = worker.status_page(limit, chars, cursor).expect("readable");
+            assert_eq!(page.changed_files, 48, "the total is true on every page");
+            assert!(!page.entries.is_empty() && page.entries.len() <= limit as usize);
+            assert_eq!(page.truncated, page.next_cursor.is_some());
+            rows.extend(page.entries);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(rows, whole.entries, "{limit} rows, {chars} characters");
+    }
+    let failure = worker.status_page(5, 40_000, Some("made up".into())).expect_err("not ours");
+    assert_eq!(failure.reason, bulkhead_contract::failure::Reason::BadArgument);
+}
+
+#[test]
+fn a_path_that_leads_elsewhere_now_is_moved() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let dir = std::fs::canonicalize(temp.path()).expect("it is there");
+    support::shell(&dir, "git init -q a; git init -q b; mkdir -p a/sub/deep; ln -s a link");
+    let operator = Operator { ceilings: vec![dir.clone()], ..Operator::default() };
+    let ask = || bulkhead_ipc::edge::read::Ask::Brief { recent_commits: 1 };
+    let mut through_link = start(&dir.join("link"), &operator).expect("readable");
+    assert!(through_link.try_ask(ask()).is_some());
+    support::shell(&dir, "rm link; ln -s b link");
+    assert!(through_link.try_ask(ask()).is_none(), "the link was turned");
+    let mut below = start(&dir.join("a/sub/deep"), &operator).expect("readable");
+    assert!(below.try_ask(ask()).is_some());
+    support::shell(&dir, "git init -q a/sub");
+    assert!(below.try_ask(ask()).is_none(), "a nearer repository came up");
+    let mut replaced = start(&dir.join("b"), &operator).expect("readable");
+    support::shell(&dir, "mv b/.git old; git init -q b");
+    assert!(replaced.try_ask(ask()).is_none(), "the git directory is another one");
+}
+
+#[test]
+fn a_warm_worker_sees_what_decides_how_it_reads() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let repo = std::fs::canonicalize(temp.path()).expect("it is there");
+    support::shell(
+        &repo,
+        "git init -q -b main .; echo x > f; git add .; git commit -qm one; chmod +x f; echo u > u.tmp",
+    );
+    let operator = Operator { ceilings: vec![repo.clone()], ..Operator::default() };
+    let mut worker = start(&repo, &operator).expect("readable");
+    let steps = [
+        "true",
+        "git config core.fileMode false",
+        "echo '*.tmp' > .git/info/exclude",
+        "git config --unset core.fileMode",
+        "git pack-refs --all",
+        "git update-index --chmod=+x f",
+        "git commit -qm two",
+        "echo '!*.tmp' > .gitignore",
+    ];
+    for step in steps {
+        support::shell(&repo, step);
+        let status = worker.status().expect("readable");
+        assert_eq!(porcelain(&status.entries), git_rows(&repo), "after {step}");
+        assert_eq!(status.head, git_line(&repo, &["rev-parse", "HEAD"]), "after {step}");
+    }
+}
+
+#[test]
+fn without_time_an_answer_is_partial_and_says_so() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let repo = std::fs::canonicalize(temp.path()).expect("it is there");
+    support::shell(&repo, "git init -q -b main .; mkdir d; for n in $(seq 1 500); do echo $n > d/$n; done; git add .");
+    let operator = Operator { ceilings: vec![repo.clone()], ..Operator::default() };
+    let mut worker = start(&repo, &operator).expect("readable");
+    let ask = || bulkhead_ipc::edge::read::Ask::Brief { recent_commits: 1 };
+    let Some(Ok(bulkhead_ipc::edge::read::Reply::Brief(brief))) = worker.ask_within(0, ask()) else {
+        panic!("a deadline is no error");
+    };
+    let partial = brief.partial.expect("500 files take longer than nothing");
+    assert_eq!(partial.reason, "deadline");
+    assert!(partial.details.contains("--deadline"));
+    assert!(!brief.working_tree.clean, "what was not looked at is not called clean");
+    assert_eq!(worker.brief().expect("the next call has time").partial, None);
+}

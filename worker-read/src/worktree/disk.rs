@@ -53,6 +53,12 @@ impl Listing {
         self.items.len()
     }
 
+    /// True for an empty directory.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// Name and kind of the entry at `at`.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<(&[u8], Kind)> {

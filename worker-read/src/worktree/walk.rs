@@ -17,9 +17,12 @@ use crate::{
     settings::Settings,
     submodules::Inside,
 };
-use gix::index::{
-    Entry,
-    entry::{Flags, Mode},
+use gix::{
+    bstr::ByteSlice as _,
+    index::{
+        Entry,
+        entry::{Flags, Mode},
+    },
 };
 use std::cmp::Ordering;
 
@@ -192,10 +195,10 @@ impl Walk<'_> {
                     }
                     at = self.tracked(dir, name, at, end)?;
                 }
-                (_, Some((name, kind))) => {
-                    if held.binary_search(&name).is_err() && !self.folded(name, kind, prefix, at, end) {
-                        self.untracked(dir, name, kind, prefix, excluded, depth)?;
-                    }
+                (_, Some((name, kind)))
+                    if held.binary_search(&name).is_err() && !self.folded(name, kind, prefix, at, end) =>
+                {
+                    self.untracked(dir, name, kind, prefix, excluded, depth)?;
                 }
                 _ => {}
             }
@@ -349,7 +352,7 @@ impl Walk<'_> {
             return false;
         }
         let index = self.index;
-        let start = index.state.entries().partition_point(|entry| &entry.path(&index.state)[..] < prefix);
+        let start = index.state.entries().partition_point(|entry| entry.path(&index.state) < prefix.as_bstr());
         index.state.entries()[start..]
             .iter()
             .map(|entry| entry.path(&index.state))

@@ -100,11 +100,16 @@ pub fn start(path: &Path, operator: &Operator) -> Result<Worker, ReadFailure> {
 impl Worker {
     /// Asks and waits; `None` where the worker says that the path has moved.
     pub fn try_ask(&mut self, ask: Ask) -> Option<Answer> {
+        self.ask_within(60_000, ask)
+    }
+
+    /// The same with another budget, in milliseconds.
+    pub fn ask_within(&mut self, budget_ms: u32, ask: Ask) -> Option<Answer> {
         let id = self.next;
         self.next += 1;
         let asked = self.ready.repository.as_ref().map(|repository| repository.asked);
         let place = asked.map(|asked| Place { path: self.asked.as_os_str().as_bytes().to_vec(), asked });
-        let call = Call { id, budget_ms: 60_000, place, ask };
+        let call = Call { id, budget_ms, place, ask };
         self.requests.as_mut()?.send(&ToRead::Call(call)).expect("the worker hears");
         let mut joiner = Joiner::default();
         loop {
