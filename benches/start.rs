@@ -30,7 +30,7 @@ fn main() {
         }
     }
     for ((name, _), (opening, first)) in rows.iter().zip(&figures) {
-        say(&format!("{name}"));
+        say(name);
         say(&format!("  exec → initialize   {}", opening.line()));
         say(&format!("  exec → first brief  {}", first.line()));
     }

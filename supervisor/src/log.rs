@@ -29,6 +29,8 @@ struct Log {
     level: LogLevel,
     json: bool,
     queue: SyncSender<Entry>,
+    /// The other end, until the first line starts the thread that reads it: most servers never say one.
+    unread: Mutex<Option<Receiver<Entry>>>,
     rate: Mutex<Rate>,
 }
 
@@ -38,18 +40,13 @@ enum Entry {
     Mark(#[expect(dead_code, reason = "dropping it is the message")] SyncSender<()>),
 }
 
-/// Opens the log, once; before that, and where it fails, lines go nowhere. A thread of its own writes, because nobody may
-/// be reading standard error.
-///
-/// # Errors
-/// When the thread cannot be started.
-pub fn start(level: LogLevel, json: bool) -> io::Result<()> {
+/// Opens the log, once; before that, lines go nowhere. A thread of its own writes them, because nobody may be reading
+/// standard error.
+pub fn start(level: LogLevel, json: bool) {
     let (queue, entries) = sync_channel(WAITING);
-    let log = Log { level, json, queue, rate: Mutex::new(Rate::new(Instant::now())) };
-    if LOG.set(log).is_ok() {
-        thread::Builder::new().name("stderr".into()).spawn(move || write(&mut io::stderr(), &entries))?;
-    }
-    Ok(())
+    let rate = Mutex::new(Rate::new(Instant::now()));
+    // a second start changes nothing
+    let _ = LOG.set(Log { level, json, queue, unread: Mutex::new(Some(entries)), rate });
 }
 
 /// Something that the operator should act on.
@@ -69,7 +66,7 @@ pub fn debug(text: &str) {
 
 /// Waits until what was logged is written, at most for `patience`.
 pub fn flush(patience: Duration) {
-    if let Some(log) = LOG.get() {
+    if let Some(log) = LOG.get().filter(|log| log.unread.lock().is_ok_and(|unread| unread.is_none())) {
         let (mark, reached) = sync_channel(0);
         if log.queue.try_send(Entry::Mark(mark)).is_ok() {
             let _ = reached.recv_timeout(patience);
@@ -81,6 +78,10 @@ fn line(level: LogLevel, text: &str) {
     let Some(log) = LOG.get().filter(|log| level <= log.level) else { return };
     let admitted = log.rate.lock().ok().and_then(|mut rate| rate.admit(Instant::now()));
     let Some(left_out) = admitted else { return };
+    if let Some(entries) = log.unread.lock().ok().and_then(|mut unread| unread.take()) {
+        // without the thread, lines fill the queue and are counted as left out
+        let _ = thread::Builder::new().name("stderr".into()).spawn(move || write(&mut io::stderr(), &entries));
+    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let sent = log.queue.try_send(Entry::Line(format_line(log.json, level, now, text, left_out)));
     if sent.is_err()

@@ -147,8 +147,7 @@ impl House {
                 (Rc::new(Threads::new(table, init)), own)
             }
         };
-        // threads, which inherit it
-        log::start(settings.log, settings.log_json)?;
+        log::start(settings.log, settings.log_json);
         if settings.demand == Demand::BestEffort {
             for row in own.missing() {
                 log::warn(&format!("isolation of the supervisor: {} is missing: {}", row.capability, row.evidence));

@@ -76,7 +76,7 @@ fn find(plan: Plan<'_>) -> Result<Option<Found>, ReadFailure> {
 }
 
 #[cfg(target_os = "linux")]
-fn report(enforced: bulkhead_sandbox::Enforced) -> Report {
+pub(crate) fn report(enforced: bulkhead_sandbox::Enforced) -> Report {
     let row = |row: bulkhead_sandbox::Row| Row {
         capability: row.capability.to_owned(),
         enforcer: row.enforcer,

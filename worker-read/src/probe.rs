@@ -1,28 +1,32 @@
-//! What a worker says about its own jail when it is asked: the report of its layers, and what it tried just now.
+//! What a worker finds when it tries its own walls from inside, just now.
 //! Trust: only calls whose refusal is an error code are tried; the supervisor compares with what it sees from outside.
 
 use bulkhead_contract::isolation::Report;
-use std::{fs, io};
 
-/// Places that no repository is in. Each opens in a process without walls.
-const OUTSIDE: &[&str] = &["/", "/etc/passwd", "/proc/self/status", "/dev/null"];
-
-/// The report of the live process, with fresh evidence about files.
+/// Process id of the launcher, asked before the jail is on: inside, that call is not there.
 #[must_use]
-pub fn report(entered: &Report) -> Report {
-    let mut report = entered.clone();
-    let tried: Vec<String> = OUTSIDE.iter().map(|path| format!("{path} {}", outcome(fs::File::open(path)))).collect();
-    if let Some(row) = report.rows.iter_mut().find(|row| row.capability == "files-outside-roots") {
-        row.evidence = format!("{}; tried: {}", row.evidence, tried.join(", "));
-    }
-    report
+#[cfg(unix)]
+pub fn parent() -> i32 {
+    i32::try_from(std::os::unix::process::parent_id()).unwrap_or(0)
 }
 
-fn outcome(opened: io::Result<fs::File>) -> &'static str {
-    match opened.map_err(|e| e.kind()) {
-        Ok(_) => "opens",
-        Err(io::ErrorKind::PermissionDenied) => "is refused",
-        Err(io::ErrorKind::NotFound) => "is absent",
-        Err(_) => "fails",
-    }
+/// Systems without worker processes have no launcher.
+#[must_use]
+#[cfg(not(unix))]
+pub fn parent() -> i32 {
+    0
+}
+
+/// One row for each capability that can be tried; the enforcer is what the kernel answered.
+#[must_use]
+#[cfg(target_os = "linux")]
+pub fn report(_entered: &Report, parent: i32) -> Report {
+    crate::jail::report(bulkhead_sandbox::Enforced { rows: bulkhead_sandbox::jail::tried::self_probe(parent) })
+}
+
+/// Systems without the layers have nothing to try: the report says so for every capability.
+#[must_use]
+#[cfg(not(target_os = "linux"))]
+pub fn report(entered: &Report, _parent: i32) -> Report {
+    entered.clone()
 }

@@ -10,7 +10,11 @@ use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice as _},
 };
-use std::{cell::RefCell, path::PathBuf, rc::Rc};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
 const OPERATION: &str = "refs";
 /// Bytes of a loose reference at most.
@@ -123,7 +127,7 @@ impl Refs {
 
     /// What `packed-refs` and the common directory's loose references look like now, for caches of answers.
     #[must_use]
-    pub fn common_dir(&self) -> &std::path::Path {
+    pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
@@ -136,15 +140,17 @@ impl Refs {
         let dir = if own { &self.git_dir } else { &self.common_dir };
         match open_beneath::read(dir, name, MAX_LOOSE) {
             Ok(text) => return Ok(parse(&text)),
-            // a directory of references below that name, or a link, is no loose reference
-            Err(NoContents::Absent | NoContents::NotRegular) => {}
+            Err(NoContents::Absent) if !behind_a_link(dir, name) => {}
+            Err(NoContents::Absent | NoContents::NotRegular) => {
+                if let Some(linked) = irregular(dir, name)? {
+                    return Ok(Some(Value::Name(linked)));
+                }
+            }
             Err(NoContents::TooLarge(_)) => return Ok(None),
             Err(e) => return Err(e.failure(OPERATION, "a reference")),
         }
         if name == "HEAD" {
-            // very old Git made HEAD a link
-            let target = std::fs::read_link(self.git_dir.join("HEAD")).ok().map(|target| files::path_bytes(&target));
-            return Ok(target.filter(|target| is_ref(target)).map(|target| Value::Name(target.into())));
+            return Ok(None);
         }
         let packed = self.packed()?;
         Ok(find_packed(&packed, name).map(Value::Id))
@@ -167,6 +173,39 @@ impl Refs {
         *held = Some((version, Rc::clone(&bytes)));
         Ok(bytes)
     }
+}
+
+/// Whether a directory on the way to `name` is a link, which was not followed.
+fn behind_a_link(dir: &Path, name: &BStr) -> bool {
+    let parents = name.find_iter("/").filter_map(|at| files::bytes_path(&name[..at]));
+    parents
+        .map(|parent| dir.join(parent))
+        .any(|parent| std::fs::symlink_metadata(parent).is_ok_and(|meta| meta.file_type().is_symlink()))
+}
+
+/// What stands in place of a loose reference: a directory of further ones is none, and very old Git wrote symbolic
+/// references as links whose text is the name. Anything else would block, or lead out of the repository, and must not
+/// pass for a reference that is not there.
+fn irregular(dir: &Path, name: &BStr) -> Result<Option<BString>, ReadFailure> {
+    let Some(path) = files::bytes_path(name).map(|name| dir.join(name)) else { return Ok(None) };
+    let Ok(kind) = std::fs::symlink_metadata(&path).map(|meta| meta.file_type()) else { return Ok(None) };
+    let shown = [b".git/", name.as_bytes()].concat();
+    if kind.is_dir() {
+        return Ok(None);
+    }
+    if kind.is_symlink()
+        && let Some(text) = std::fs::read_link(&path).ok().map(|text| files::path_bytes(&text))
+        && is_ref(&text)
+    {
+        return Ok(Some(text.into()));
+    }
+    // a regular file that could not be opened beneath `dir` lies behind a link
+    let (reason, details) = if kind.is_symlink() || kind.is_file() {
+        (Reason::Redirected, "A reference is a link, or lies behind one, that is no symbolic reference.")
+    } else {
+        (Reason::SpecialFile, "A FIFO, a socket or a device stands where Git keeps a reference.")
+    };
+    Err(ReadFailure::new(reason, OPERATION, details).at(&shown))
 }
 
 /// The short form in which people name `name`, a full name.

@@ -229,7 +229,7 @@ impl Repo {
     /// The tree of the commit that HEAD is at.
     ///
     /// # Errors
-    /// [`Reason::ObjectMissing`] where it is not there.
+    /// [`Reason::ObjectMissing`] where it is not there, [`Reason::Corrupt`] where it is something else than a commit.
     pub fn tree_of(&self, head: ObjectId) -> Result<ObjectId, ReadFailure> {
         if let Some((of, tree)) = *self.head_tree.borrow()
             && of == head
@@ -238,7 +238,11 @@ impl Repo {
         }
         let tree = self.git.find_commit(head).ok().and_then(|commit| commit.tree_id().ok()).map(gix::Id::detach);
         let tree = tree.ok_or_else(|| {
-            ReadFailure::new(Reason::ObjectMissing, "head", "The commit that HEAD names is missing or cannot be read.")
+            if self.git.has_object(head) {
+                ReadFailure::new(Reason::Corrupt, "head", "The object that HEAD names is no commit that can be read.")
+            } else {
+                ReadFailure::new(Reason::ObjectMissing, "head", "The commit that HEAD names is not in this clone.")
+            }
         })?;
         *self.head_tree.borrow_mut() = Some((head, tree));
         Ok(tree)

@@ -45,6 +45,7 @@ const NONE: u64 = u64::MAX;
 pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
     let WorkerEnds { mut requests, mut answers } = ends;
     let Ok(Some(ToRead::Init(init))) = requests.receive() else { return };
+    let parent = crate::probe::parent();
     let config = OperatorConfig::read(&init);
     let trust = Trust::new(&init.trust, &config);
     let ceilings = jail::ceilings(&init.ceilings);
@@ -64,7 +65,7 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
     };
     let cancelled = Arc::new(AtomicU64::new(NONE));
     let (queue, calls) = mpsc::sync_channel(WAITING);
-    let server = Server { config, trust, ceilings, report, cancelled: Arc::clone(&cancelled), answers, calls };
+    let server = Server { config, trust, ceilings, report, parent, cancelled: Arc::clone(&cancelled), answers, calls };
     // only now: before it was closed, the jail covered one thread
     let serving = thread::Builder::new().name("serve".into()).stack_size(STACK).spawn(move || server.serve(found));
     let Ok(serving) = serving else { return };
@@ -96,6 +97,7 @@ struct Server {
     trust: Trust,
     ceilings: Vec<PathBuf>,
     report: Report,
+    parent: i32,
     cancelled: Arc<AtomicU64>,
     answers: Sender<FromRead>,
     calls: mpsc::Receiver<Call>,
@@ -121,8 +123,15 @@ impl Server {
         if say(&FromRead::Ready(Box::new(ready))).is_err() {
             return;
         }
-        let mut desk =
-            Desk { repo, home, operator, report: self.report, cancelled: self.cancelled, answers: Rc::clone(&answers) };
+        let mut desk = Desk {
+            repo,
+            home,
+            operator,
+            report: self.report,
+            parent: self.parent,
+            cancelled: self.cancelled,
+            answers: Rc::clone(&answers),
+        };
         let trust = Rc::clone(&desk.operator.trust);
         let bounds = Bounds { ceilings: &self.ceilings, trust: &trust };
         while let Ok(call) = self.calls.recv() {
@@ -147,6 +156,7 @@ struct Desk {
     home: Option<Found>,
     operator: Operator,
     report: Report,
+    parent: i32,
     cancelled: Arc<AtomicU64>,
     answers: Rc<RefCell<Sender<FromRead>>>,
 }
@@ -154,7 +164,7 @@ struct Desk {
 impl Desk {
     fn answer(&mut self, call: &Call) -> Answer {
         if call.ask == Ask::SelfProbe {
-            return Ok(Reply::SelfProbe(crate::probe::report(&self.report)));
+            return Ok(Reply::SelfProbe(crate::probe::report(&self.report, self.parent)));
         }
         let (id, answers) = (call.id, Rc::clone(&self.answers));
         let pace = Pace::new(id, Arc::clone(&self.cancelled), call.budget_ms, move |done| {

@@ -142,14 +142,25 @@ fn links_inside_the_git_directory_that_lead_out_are_refused() {
 }
 
 #[test]
-fn a_loose_reference_that_is_a_link_is_no_reference() {
-    let place = Place::new();
-    let secret = git(&place.at("victim"), &["rev-parse", "HEAD"]);
-    fs::remove_file(place.at("repo/.git/refs/heads/main")).expect("loose");
-    symlink(place.at("victim/.git/refs/heads/main"), place.at("repo/.git/refs/heads/main")).expect("possible");
-    let operator = Operator { ceilings: vec![place.at("repo")], ..Operator::default() };
-    let status = start(&place.at("repo"), &operator).expect("readable").status().expect("readable");
-    assert_eq!(status.head, None, "as if it were unborn, not {}", String::from_utf8_lossy(&secret));
+fn a_reference_that_is_a_link_or_a_fifo_does_not_pass_for_an_unborn_branch() {
+    for (name, make, reason) in [
+        ("refs/heads/main", "link", Reason::Redirected),
+        ("refs/heads", "link", Reason::Redirected),
+        ("refs/heads/main", "fifo", Reason::SpecialFile),
+    ] {
+        let place = Place::new();
+        let path = place.at("repo/.git").join(name);
+        let _ = fs::remove_dir_all(&path);
+        let _ = fs::remove_file(&path);
+        if make == "link" {
+            symlink(place.at("victim/.git").join(name), &path).expect("possible");
+        } else {
+            assert!(command("mkfifo").arg(&path).status().expect("mkfifo").success());
+        }
+        let operator = Operator { ceilings: vec![place.at("repo")], ..Operator::default() };
+        let failure = start(&place.at("repo"), &operator).expect("the rest is sound").status().expect_err("refused");
+        assert_eq!(failure.reason, reason, "{name} as a {make}: {}", failure.details);
+    }
 }
 
 #[test]

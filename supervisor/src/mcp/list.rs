@@ -1,4 +1,4 @@
-//! `tools/list`: rendered once at the start for every kind of revision and both spellings.
+//! `tools/list`: rendered once, when it is first asked for, for each kind of revision and spelling.
 //! Trust: renders constants; the client's cursor is only compared.
 
 use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, spelling::Spelling};
@@ -9,23 +9,25 @@ use bulkhead_contract::{
     tool::{Argument, Tool},
 };
 use serde_json::Value;
+use std::{cell::OnceCell, rc::Rc};
 
 /// Milliseconds for which a client may keep the list.
 pub const TTL_MS: u64 = 3_600_000;
 
-/// The rendered lists.
+/// The lists. None is rendered before the first client asks for it: that would delay the first answer of all.
 #[derive(Debug)]
 pub struct Lists {
-    rendered: Vec<(Era, Spelling, String)>,
+    settings: Rc<Settings>,
+    rendered: Vec<(Era, Spelling, OnceCell<String>)>,
 }
 
 impl Lists {
-    /// Renders all lists.
+    /// The lists under these settings.
     #[must_use]
-    pub fn new(settings: &Settings) -> Lists {
+    pub fn new(settings: Rc<Settings>) -> Lists {
         let spellings = [Spelling::Dotted, Spelling::Underscored];
-        let each = |era| spellings.map(|spelling| (era, spelling, page(settings, era, spelling)));
-        Lists { rendered: Era::ALL.into_iter().flat_map(each).collect() }
+        let each = |era| spellings.map(|spelling| (era, spelling, OnceCell::new()));
+        Lists { settings, rendered: Era::ALL.into_iter().flat_map(each).collect() }
     }
 
     /// The tools that the operator serves.
@@ -47,7 +49,7 @@ impl Lists {
             Some(_) => return Err(RpcError::invalid_params("`cursor` must be a string")),
         }
         let found = self.rendered.iter().find(|(e, s, _)| (*e, *s) == (era, spelling));
-        Ok(found.map_or("{\"tools\":[]}", |(_, _, page)| page))
+        Ok(found.map_or("{\"tools\":[]}", |(_, _, list)| list.get_or_init(|| page(&self.settings, era, spelling))))
     }
 }
 
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn cursors() {
-        let lists = Lists::new(&settings());
+        let lists = Lists::new(Rc::new(settings()));
         let answer =
             |params| lists.answer(Era::Nov2024, Spelling::Dotted, &params).map(str::len).map_err(|error| error.code);
         for fine in [json!(null), json!({}), json!({"cursor": null}), json!({"cursor": ""})] {

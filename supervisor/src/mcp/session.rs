@@ -55,7 +55,7 @@ pub struct SessionIo {
 /// by then are in the output. Must run inside a [`tokio::task::LocalSet`].
 pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>) {
     let SessionIo { mut input, output } = io;
-    let lists = Lists::new(&settings);
+    let lists = Lists::new(Rc::clone(&settings));
     let mut session = Session {
         reads,
         settings,
