@@ -127,8 +127,10 @@ fn trust(flags: &Flags) -> Result<OwnerTrust, Unusable> {
             Err(_) => return Err(Unusable(format!("--trust-owner {word:?}: a numeric user id, or any"))),
         }
     }
-    // Git itself trusts the user behind sudo; whether we are root is for the worker to say
-    trust.uids.extend(std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse::<u32>().ok()));
+    // as Git does: root trusts the user who became root
+    if bulkhead_sandbox::identity::is_root() {
+        trust.uids.extend(std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse::<u32>().ok()));
+    }
     Ok(trust)
 }
 

@@ -19,10 +19,7 @@ pub const MAX_DESCRIPTORS: u64 = 512;
 pub fn early(memory: Option<u64>, title: &CStr) -> Result<(), Error> {
     set(libc::PR_SET_DUMPABLE, 0).map_err(|error| Error::call("PR_SET_DUMPABLE", error.into()))?;
     set(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(|error| Error::call("PR_SET_NO_NEW_PRIVS", error.into()))?;
-    // SAFETY: a null-terminated string that outlives the call; the kernel copies 16 bytes at most.
-    if unsafe { libc::prctl(libc::PR_SET_NAME, title.as_ptr()) } != 0 {
-        return Err(Error::call("PR_SET_NAME", std::io::Error::last_os_error()));
-    }
+    entitle(title).map_err(|error| Error::call("PR_SET_NAME", error.into()))?;
     umask(Mode::from_bits_truncate(0o077));
     limit("setrlimit CORE", Resource::RLIMIT_CORE, 0)?;
     limit("setrlimit NOFILE", Resource::RLIMIT_NOFILE, MAX_DESCRIPTORS)?;
@@ -31,6 +28,12 @@ pub fn early(memory: Option<u64>, title: &CStr) -> Result<(), Error> {
         Some(bytes) => limit("setrlimit DATA", Resource::RLIMIT_DATA, bytes),
         None => Ok(()),
     }
+}
+
+/// What process lists show; 15 bytes of it.
+pub(crate) fn entitle(title: &CStr) -> nix::Result<()> {
+    // SAFETY: a null-terminated string that outlives the call; the kernel copies 16 bytes at most.
+    Errno::result(unsafe { libc::prctl(libc::PR_SET_NAME, title.as_ptr()) }).map(drop)
 }
 
 /// A prctl that takes one number.

@@ -6,6 +6,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod enforced;
+pub mod identity;
 mod error;
 
 #[cfg(target_os = "linux")]

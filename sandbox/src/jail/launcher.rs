@@ -12,7 +12,8 @@ use crate::policy::{Live, launcher};
 /// drop them then. Never fails: the rows say what is missing.
 #[must_use]
 pub fn launcher(empty_roots: bool) -> Enforced {
-    // read back below
+    // a title is for people only; the rest is read back below
+    let _ = early::entitle(c"bulkhead-launch");
     let _ = early::set(libc::PR_SET_DUMPABLE, 0);
     let _ = early::set(libc::PR_SET_NO_NEW_PRIVS, 1);
     let mut seen = Seen::start(true, "everything");
