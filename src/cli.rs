@@ -63,11 +63,11 @@ pub struct Flags {
     #[arg(long, global = true)]
     pub empty_root: bool,
 
-    /// Seconds one call may take [default: 30]
+    /// Seconds one call may take, 1 to 3600 [default: 30]
     #[arg(long, value_name = "SECONDS", global = true, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub deadline: Option<u64>,
 
-    /// MiB of private memory one worker may use [default: 1024]
+    /// MiB of private memory one worker may use, 64 or more [default: 1024]
     #[arg(long, value_name = "MIB", global = true, value_parser = clap::value_parser!(u64).range(64..=1_048_576))]
     pub worker_memory: Option<u64>,
 
@@ -78,11 +78,13 @@ pub struct Flags {
     #[arg(long, value_name = "SPELLING", value_enum, global = true)]
     pub tool_names: Option<ToolNames>,
 
-    /// Groups of tools to list, separated by commas [default: all]
+    /// Groups of tools to serve, separated by commas [default: all]
+    ///
+    /// Together with --tools: those groups and those tools. What is not served is neither listed nor callable.
     #[arg(long, value_name = "SET,…", value_delimiter = ',', global = true)]
     pub toolsets: Vec<String>,
 
-    /// Tools to list, separated by commas [default: all]
+    /// Tools to serve, separated by commas [default: all]
     #[arg(long, value_name = "TOOL,…", value_delimiter = ',', global = true)]
     pub tools: Vec<String>,
 
@@ -112,7 +114,7 @@ pub enum Command {
     /// otherwise. A tool that needs repoPath gets the current directory when none is given. Prints indented JSON on
     /// a terminal and one line otherwise.
     #[command(
-        after_long_help = "EXAMPLES\n  bulkhead call repo.brief\n  bulkhead call repo.status repoPath=~/src/app \
+        after_long_help = "`bulkhead tools` lists them with their arguments.\n\nEXAMPLES\n  bulkhead call repo.brief\n  bulkhead call repo.status repoPath=~/src/app \
         limit=20\n  bulkhead call worktree.changes '{\"repoPath\": \"/srv/app\"}'\n\nEXIT STATUS\n  0  the tool \
         answered\n  1  it answered with an error, or the call was refused\n  2  the command line is not well-formed"
     )]

@@ -7,33 +7,32 @@ use bulkhead_supervisor::doctor::{DoctorFacts, ProcessFacts};
 use serde_json::{Value, json};
 use std::{fmt::Write as _, io::Write as _, process::ExitCode};
 
-/// How good it looks; also the exit status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// What is demanded is met.
-    Met = 0,
-    /// It works, with less than it can have, or the current directory cannot be read.
-    Degraded = 1,
-    /// Every call is refused.
-    Refusing = 2,
+/// How good it looks, also the exit status, and why it is not better.
+struct Verdict {
+    /// 0: what is demanded is met. 1: it works, with less than it can have, or not here. 2: every call is refused.
+    status: u8,
+    reasons: Vec<String>,
 }
 
 /// Examines and prints.
 pub fn run(options: Options, json: bool) -> ExitCode {
+    // asked before the house is built, which leaves the current directory
+    let here = std::env::current_dir().ok().and_then(|dir| dir.into_os_string().into_string().ok());
+    let setting = Setting { here: here.is_some(), ..Setting::of(&options) };
     let means = match crate::serve::means(&options) {
         Ok(means) => means,
         Err(e) => {
             crate::complain(&format!("cannot start: {e}"));
-            return ExitCode::from(Verdict::Refusing as u8);
+            return ExitCode::from(2);
         }
     };
-    let here = std::env::current_dir().ok().and_then(|dir| dir.into_os_string().into_string().ok());
-    let setting = Setting::of(&options);
+    // without roots there is nothing that a repository could be found beneath, and a refusal would say nothing new
+    let here = here.filter(|_| setting.roots_invalid.is_none());
     let facts = bulkhead_supervisor::start::doctor(options.settings, means, here);
     let verdict = setting.judge(&facts);
-    let text = if json { setting.json(&facts, verdict).to_string() } else { setting.text(&facts, verdict) };
+    let text = if json { setting.json(&facts, &verdict).to_string() } else { setting.text(&facts, &verdict) };
     match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
-        Ok(()) => ExitCode::from(verdict as u8),
+        Ok(()) => ExitCode::from(verdict.status),
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -41,6 +40,8 @@ pub fn run(options: Options, json: bool) -> ExitCode {
 /// What was asked for, beside which the facts are held.
 struct Setting {
     demand: Demand,
+    empty_root: bool,
+    here: bool,
     scope: String,
     roots: Vec<String>,
     roots_invalid: Option<String>,
@@ -55,6 +56,8 @@ impl Setting {
         };
         Self {
             demand: options.settings.demand,
+            empty_root: options.init.empty_root,
+            here: true,
             scope,
             roots: options.settings.roots_text.clone(),
             roots_invalid: options.ceiling.invalid.clone(),
@@ -63,64 +66,78 @@ impl Setting {
     }
 
     fn judge(&self, facts: &DoctorFacts) -> Verdict {
-        let short = facts.missing().next().is_some();
-        if self.roots_invalid.is_some() || (short && self.demand == Demand::Required) {
-            Verdict::Refusing
-        } else if short || self.demand != Demand::Required || !facts.failures.is_empty() {
-            Verdict::Degraded
-        } else {
-            Verdict::Met
+        let mut reasons = Vec::new();
+        let short: Vec<String> =
+            facts.missing().map(|(process, row)| format!("{process}: {}", row.capability)).collect();
+        if self.demand == Demand::Off {
+            reasons.push("isolation is off: one process, nothing is confined".to_owned());
+        } else if !short.is_empty() {
+            reasons.push(format!("nothing takes away {} (rows marked !)", deduplicated(short.clone()).join(", ")));
         }
+        if let Some(why) = &self.roots_invalid {
+            reasons.push(format!("the roots cannot be used, so every call is refused: {why}"));
+        }
+        if self.empty_root && !facts.processes.iter().filter_map(|of| of.report.as_ref()).any(has_empty_root) {
+            reasons
+                .push("the empty root that --empty-root asks for is not there (row metadata-outside-roots)".to_owned());
+        }
+        if !self.here {
+            reasons.push("the current directory cannot be named".to_owned());
+        }
+        reasons.extend(deduplicated(facts.failures.clone()));
+        let refusing = self.roots_invalid.is_some() || (!short.is_empty() && self.demand == Demand::Required);
+        Verdict { status: if refusing { 2 } else { u8::from(!reasons.is_empty()) }, reasons }
     }
 
-    fn json(&self, facts: &DoctorFacts, verdict: Verdict) -> Value {
+    fn json(&self, facts: &DoctorFacts, verdict: &Verdict) -> Value {
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "system": std::env::consts::OS,
             "architecture": std::env::consts::ARCH,
             "isolation": self.demand.name(),
             "verdict": verdict.word(),
-            "exitStatus": verdict as u8,
+            "exitStatus": verdict.status,
+            "reasons": verdict.reasons,
             "scope": self.scope,
             "roots": self.roots,
             "rootsInvalid": self.roots_invalid,
             "runDirectory": self.run_dir,
             "repository": facts.repository,
             "processes": facts.processes,
-            "failures": facts.failures,
         })
     }
 
-    fn text(&self, facts: &DoctorFacts, verdict: Verdict) -> String {
+    fn text(&self, facts: &DoctorFacts, verdict: &Verdict) -> String {
         let mut out = String::new();
         let mut line = |name: &str, value: &str| _ = writeln!(out, "{name:<12} {value}");
         line("bulkhead", env!("CARGO_PKG_VERSION"));
         line("system", &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
-        line("isolation", &format!("{} — {}", self.demand.name(), verdict.sentence()));
+        line("isolation", &format!("{} — {}", self.demand.name(), verdict.word()));
+        for reason in &verdict.reasons {
+            line("", &format!("! {reason}"));
+        }
         line("scope", &self.scope);
         for root in &self.roots {
             line("", root);
         }
-        if let Some(why) = &self.roots_invalid {
-            line("", &format!("UNUSABLE: {why}; every call is refused until this is mended"));
-        }
         line("run dir", self.run_dir.as_deref().unwrap_or("none: neither HOME nor XDG_STATE_HOME is set"));
         line("repository", facts.repository.as_deref().unwrap_or("none here"));
+        let mut workers = 0;
         for process in &facts.processes {
+            workers += usize::from(process.process == "worker-read");
+            let title = match workers {
+                0 => process.process.clone(),
+                1 => format!("{}, without a repository", process.process),
+                _ => format!("{}, of the repository here", process.process),
+            };
+            let _ = writeln!(out, "\n{title}");
             of_process(&mut out, process);
-        }
-        if !facts.failures.is_empty() {
-            out.push_str("\nfailures\n");
-        }
-        for failure in &facts.failures {
-            let _ = writeln!(out, "  {failure}");
         }
         out
     }
 }
 
 fn of_process(out: &mut String, facts: &ProcessFacts) {
-    let _ = writeln!(out, "\n{}", facts.process);
     match (&facts.status, &facts.status_missing) {
         (Some(status), _) => {
             let number = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:x}"));
@@ -137,6 +154,13 @@ fn of_process(out: &mut String, facts: &ProcessFacts) {
         (None, Some(why)) => _ = writeln!(out, "  kernel says   nothing: {why}"),
         (None, None) => {}
     }
+    if facts.process == "launcher" {
+        let _ = writeln!(
+            out,
+            "  no walls        it starts workers, so it keeps the files and programs of its user; it hears requests of the\n  \
+                              supervisor alone, and ends at anything else than spawn, kill and status"
+        );
+    }
     of_report(out, "confined by", facts.report.as_ref());
     of_report(out, "tried inside", facts.probe.as_ref());
 }
@@ -144,26 +168,32 @@ fn of_process(out: &mut String, facts: &ProcessFacts) {
 fn of_report(out: &mut String, title: &str, report: Option<&Report>) {
     let Some(report) = report else { return };
     let _ = writeln!(out, "  {title}");
+    let mut before = "";
     for row in &report.rows {
+        // one sentence stands behind many rows; once is enough to read
+        let evidence = if row.evidence == before { "″" } else { row.evidence.as_str() };
+        before = &row.evidence;
         let mark = if row.sufficient { " " } else { "!" };
-        let _ = writeln!(out, "  {mark} {:<24} {:<28} {}", row.capability, row.enforcer, row.evidence);
+        let _ = writeln!(out, "  {mark} {:<24} {:<36} {}", row.capability, row.enforcer, evidence);
     }
 }
 
-impl Verdict {
-    fn word(self) -> &'static str {
-        match self {
-            Verdict::Met => "met",
-            Verdict::Degraded => "degraded",
-            Verdict::Refusing => "refusing",
-        }
-    }
+fn has_empty_root(report: &Report) -> bool {
+    report.rows.iter().any(|row| row.capability == "metadata-outside-roots" && row.enforcer.contains("empty-root"))
+}
 
-    fn sentence(self) -> &'static str {
-        match self {
-            Verdict::Met => "met",
-            Verdict::Degraded => "works, with less than it can have; see the rows marked ! and the failures",
-            Verdict::Refusing => "not met: every call is refused; see the rows marked !",
+fn deduplicated(mut words: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    words.retain(|word| seen.insert(word.clone()));
+    words
+}
+
+impl Verdict {
+    fn word(&self) -> &'static str {
+        match self.status {
+            0 => "met",
+            1 => "degraded",
+            _ => "refusing every call",
         }
     }
 }

@@ -55,13 +55,13 @@ pub const TOOL_NAMES: Variable =
     Variable { name: "BULKHEAD_TOOL_NAMES", alias: None, flag: "--tool-names", meaning: "auto, dotted or underscore" };
 /// Listed tools.
 pub const TOOLS: Variable =
-    Variable { name: "BULKHEAD_TOOLS", alias: None, flag: "--tools", meaning: "Tools to list, separated by commas" };
+    Variable { name: "BULKHEAD_TOOLS", alias: None, flag: "--tools", meaning: "Tools to serve, separated by commas" };
 /// Listed groups of tools.
 pub const TOOLSETS: Variable = Variable {
     name: "BULKHEAD_TOOLSETS",
     alias: None,
     flag: "--toolsets",
-    meaning: "Groups of tools to list, separated by commas",
+    meaning: "Groups of tools to serve, separated by commas",
 };
 /// Severity of log lines.
 pub const LOG: Variable = Variable { name: "BULKHEAD_LOG", alias: None, flag: "--log", meaning: "warn, info or debug" };
@@ -90,6 +90,15 @@ impl Variable {
             },
         }
     }
+}
+
+/// Variables that are named like ours and mean nothing: a misspelt one must not leave the default roots in force
+/// unnoticed.
+#[must_use]
+pub fn unknown() -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let ours = names.filter(|name| name.starts_with("BULKHEAD_"));
+    ours.filter(|name| ALL.iter().all(|variable| variable.name != name)).collect()
 }
 
 /// The ENVIRONMENT part of the help text.

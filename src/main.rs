@@ -24,6 +24,9 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(e) => return refuse(&e.to_string()),
     };
+    for name in env::unknown() {
+        complain(&format!("the variable {name} is not one of this program's; `bulkhead --help` lists them"));
+    }
     match cli.command {
         None => serve::run(options),
         Some(cli::Command::Call { tool, arguments }) => call::run(options, &tool, &arguments),

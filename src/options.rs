@@ -74,6 +74,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
             cli::Log::Info => LogLevel::Info,
             cli::Log::Debug => LogLevel::Debug,
         },
+        empty_root: flags.empty_root,
         log_json: flags.log_format == Some(cli::LogFormat::Json),
     };
     let megabytes =
@@ -113,6 +114,7 @@ fn demand(flags: &Flags) -> Result<Demand, Unusable> {
 }
 
 fn trust(flags: &Flags) -> Result<OwnerTrust, Unusable> {
+    let source = source_of(!flags.trust_owner.is_empty(), &env::TRUST_OWNER);
     let words: Vec<String> = if flags.trust_owner.is_empty() {
         let text = env::TRUST_OWNER.text().map_err(Unusable)?.unwrap_or_default();
         text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
@@ -124,7 +126,7 @@ fn trust(flags: &Flags) -> Result<OwnerTrust, Unusable> {
         match word.parse() {
             _ if word == "any" => trust.any = true,
             Ok(uid) => trust.uids.push(uid),
-            Err(_) => return Err(Unusable(format!("--trust-owner {word:?}: a numeric user id, or any"))),
+            Err(_) => return Err(Unusable(format!("{source} {word:?}: a numeric user id, or any"))),
         }
     }
     // as Git does: root trusts the user who became root
@@ -146,16 +148,23 @@ fn listed(flags: &Flags) -> Result<Option<Vec<&'static str>>, Unusable> {
         let Some(toolset) = toolset else {
             let known = Toolset::ALL.into_iter().filter(|known| TOOLS.iter().any(|tool| tool.toolset == *known));
             let known: Vec<&str> = known.map(Toolset::name).collect();
-            return Err(Unusable(format!("--toolsets {set:?}: no such group; there are: {}", known.join(", "))));
+            let source = source_of(!flags.toolsets.is_empty(), &env::TOOLSETS);
+            return Err(Unusable(format!("{source} {set:?}: no such group; there are: {}", known.join(", "))));
         };
         names.extend(TOOLS.iter().filter(|tool| tool.toolset == toolset).map(|tool| tool.name));
     }
     for name in &tools {
+        let source = source_of(!flags.tools.is_empty(), &env::TOOLS);
         let row = catalogue::find(name)
-            .ok_or_else(|| Unusable(format!("--tools {name:?}: no such tool; `bulkhead tools` lists them")))?;
+            .ok_or_else(|| Unusable(format!("{source} {name:?}: no such tool; `bulkhead tools` lists them")))?;
         names.push(row.name);
     }
     Ok(Some(names))
+}
+
+/// What a complaint about a value names: the flag, or the variable that stood in for it.
+fn source_of(flag_given: bool, variable: &'static env::Variable) -> &'static str {
+    if flag_given { variable.flag } else { variable.name }
 }
 
 fn words(flag: &[String], variable: &env::Variable) -> Result<Vec<String>, Unusable> {

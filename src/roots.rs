@@ -59,9 +59,16 @@ fn usable(root: &Path) -> Result<PathBuf, String> {
     if !root.is_absolute() {
         return Err(format!("root {shown:?} is not an absolute path"));
     }
-    let canonical = root.canonicalize().map_err(|e| format!("root {shown:?} cannot be resolved: {}", e.kind()))?;
+    let canonical = root.canonicalize().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => format!("root {shown:?} does not exist"),
+        std::io::ErrorKind::PermissionDenied => format!("root {shown:?} cannot be reached with this user's rights"),
+        _ => format!("root {shown:?} cannot be resolved"),
+    })?;
     if canonical.parent().is_none() {
         return Err(format!("root {shown:?} is the file system's root, which is never accepted; name the directories"));
+    }
+    if ["/proc", "/sys", "/dev"].iter().any(|kernel| canonical.starts_with(kernel)) {
+        return Err(format!("root {shown:?} is the kernel's own, where no repositories are"));
     }
     if !canonical.is_dir() {
         return Err(format!("root {shown:?} is not a directory"));
@@ -141,7 +148,7 @@ mod tests {
     fn one_bad_root_spoils_the_list() {
         let (_temp, base) = tree(&["a"]);
         std::fs::write(base.join("file"), "").expect("a fresh file");
-        for bad in [base.join("missing"), base.join("file"), PathBuf::from("/")] {
+        for bad in [base.join("missing"), base.join("file"), PathBuf::from("/"), PathBuf::from("/proc")] {
             let got = settle(&[base.join("a"), bad.clone()], Some(&base), None);
             assert!(got.invalid.is_some() && got.directories.is_empty(), "{bad:?}");
         }

@@ -18,6 +18,9 @@ pub fn run(options: Options) -> ExitCode {
              repo.brief` or `bulkhead --help`"
         );
     }
+    if let Some(why) = &options.ceiling.invalid {
+        crate::complain(&format!("the roots cannot be used, so every call will be refused: {why}"));
+    }
     match means(&options) {
         Ok(means) => exit_code(bulkhead_supervisor::start::serve(options.settings, means)),
         Err(e) => {
@@ -34,7 +37,7 @@ pub fn run(options: Options) -> ExitCode {
 pub fn means(options: &Options) -> std::io::Result<Means> {
     #[cfg(target_os = "linux")]
     if options.settings.demand != Demand::Off {
-        bulkhead_sandbox::inherited::close_strays();
+        bulkhead_sandbox::inherited::shed();
         let table = bulkhead_launcher::Table::new(options.init.clone()).map_err(std::io::Error::other)?;
         let forked = bulkhead_launcher::start(table)?;
         return Ok(Means::Launcher { socket: forked.socket, pid: forked.pid });

@@ -93,7 +93,11 @@ pub fn check<'a>(tool: &'static Tool, arguments: &'a Value) -> Result<Checked<'a
             Some(meant) => format!("is not an argument of {}; did you mean `{meant}`?", tool.name),
             None => format!("is not an argument of {}; it takes {}", tool.name, names(tool)),
         };
-        found.add(&format!("arguments.{}", shown(name)), hint);
+        if name.is_empty() {
+            found.add("arguments", format!("hold an argument without a name; {} takes {}", tool.name, names(tool)));
+        } else {
+            found.add(&format!("arguments.{}", shown(name)), hint);
+        }
     }
     if found.count == 0 { Ok(Checked { tool, given }) } else { Err(found.close()) }
 }
@@ -248,6 +252,14 @@ mod tests {
             Ok(_) => Vec::new(),
             Err(violations) => violations.into_iter().map(|violation| violation.path).collect(),
         }
+    }
+
+    #[test]
+    fn an_argument_without_a_name_is_called_that() {
+        let given = json!({"repoPath": "/w", "": 1});
+        let Err(violations) = check(&SAMPLE, &given) else { panic!("it is refused") };
+        assert_eq!(violations[0].path, "arguments");
+        assert!(violations[0].problem.contains("an argument without a name"), "{}", violations[0].problem);
     }
 
     #[test]

@@ -4,9 +4,12 @@
 use nix::errno::Errno;
 use nix::sys::signal::{SigHandler, SigSet, Signal, kill, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +79,51 @@ pub fn kill_child(pid: i32) -> io::Result<()> {
     Ok(kill(Pid::from_raw(pid), Signal::SIGKILL)?)
 }
 
+/// First pause between two looks at a child that is to end; each is twice the one before, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
+/// Longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+
+/// Waits until the child `pid` has ended and takes it away, so that no zombie is left; at most for `patience`. True where
+/// it is gone, also where it never was a child of ours.
+#[must_use]
+pub fn await_end(pid: i32, patience: Duration) -> bool {
+    // other numbers would wait for groups
+    if pid <= 1 {
+        return true;
+    }
+    let until = Instant::now() + patience;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {}
+            // a death by a signal without a name counts as an error there; the child is gone all the same
+            Ok(_) | Err(_) => return true,
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        thread::sleep(pause.min(left));
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_child_that_ends_is_taken_away_and_one_that_lives_is_left() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat is there");
+        let pid = child.id().try_into().expect("a pid");
+        assert!(!await_end(pid, Duration::ZERO), "it waits for its input");
+        drop(child.stdin.take());
+        assert!(await_end(pid, Duration::from_secs(60)));
+        assert!(child.wait().is_err(), "not even a zombie is left");
+        assert!(await_end(pid, Duration::ZERO) && await_end(-1, Duration::ZERO), "no child of ours");
+    }
 
     #[test]
     fn groups_and_the_first_process_are_nobodys_children() {

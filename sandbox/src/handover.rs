@@ -35,13 +35,34 @@ pub fn send(socket: BorrowedFd<'_>, packet: &[u8], fds: &[BorrowedFd<'_>]) -> io
     }
 }
 
+/// What came with a packet.
+#[derive(Debug)]
+pub enum Received {
+    /// All descriptors that were sent.
+    Whole(Vec<OwnedFd>),
+    /// This process had no room for all that were sent (its limit of open files); those that came are closed again.
+    Cut,
+}
+
 /// Receives one packet and at most `max_fds` descriptors, which close on exec. `Ok((0, ..))` means that the peer is gone
 /// (peers never send an empty packet).
 ///
 /// # Errors
-/// `InvalidData` when the packet is longer than the buffer, carries more descriptors than `max_fds`, or other control
-/// data; what was received is closed. `WouldBlock` when the socket is non-blocking and empty.
+/// `InvalidData` when the packet is longer than the buffer, carries more descriptors than `max_fds` or than this process
+/// has room for, or other control data; what was received is closed. `WouldBlock` when the socket is non-blocking and
+/// empty.
 pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], max_fds: usize) -> io::Result<(usize, Vec<OwnedFd>)> {
+    match receive_or_cut(socket, buffer, max_fds)? {
+        (length, Received::Whole(fds)) => Ok((length, fds)),
+        (_, Received::Cut) => Err(io::Error::new(io::ErrorKind::InvalidData, "descriptors of a packet were lost")),
+    }
+}
+
+/// As [`receive`], for one who can go on without the descriptors: a packet stays readable where they were cut.
+///
+/// # Errors
+/// As [`receive`], except where this process had no room for the descriptors.
+pub fn receive_or_cut(socket: BorrowedFd<'_>, buffer: &mut [u8], max_fds: usize) -> io::Result<(usize, Received)> {
     let max_fds = max_fds.min(MAX_DESCRIPTORS);
     let mut control = Control([0; 64]);
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -60,11 +81,14 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], max_fds: usize) -> io:
     // their true lengths (8 descriptors need 48 of the 64 bytes).
     let length = Errno::result(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_CMSG_CLOEXEC) })?;
     let (fds, strange) = descriptors(&header);
-    if header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 || strange || fds.len() > max_fds {
+    // the kernel cuts where its list outgrows the control buffer, which is full then, or where a number cannot be given
+    let cut = header.msg_flags & libc::MSG_CTRUNC != 0;
+    let too_many = cut && fds.len() == max_fds || fds.len() > max_fds;
+    if header.msg_flags & libc::MSG_TRUNC != 0 || strange || too_many {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a packet or its descriptors did not fit"));
     }
     let length = usize::try_from(length).map_err(|_| io::ErrorKind::InvalidData)?;
-    Ok((length, fds))
+    Ok((length, if cut { Received::Cut } else { Received::Whole(fds) }))
 }
 
 /// Takes every received descriptor into ownership, so that none can leak, and says whether there was anything else.
@@ -97,6 +121,7 @@ mod tests {
     use super::*;
     use crate::trial::{ensure, passes};
     use nix::fcntl::{FcntlArg, fcntl};
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
     use std::fs;
     use std::os::fd::AsFd;
@@ -144,6 +169,34 @@ mod tests {
                 let kind = receive(right.as_fd(), &mut buffer, max).map(drop).map_err(|error| error.kind());
                 ensure(kind == Err(io::ErrorKind::InvalidData), format!("{packet:?} {} {max}: {kind:?}", fds.len()))?;
                 ensure(open_descriptors() == before, "a descriptor stays open")?;
+            }
+            send(left.as_fd(), b"good", &[read.as_fd()]).map_err(|error| error.to_string())?;
+            ensure(receive(right.as_fd(), &mut buffer, 1).is_ok_and(|(_, fds)| fds.len() == 1), "the next one")
+        });
+    }
+
+    #[test]
+    fn descriptors_without_room_are_closed_and_the_packet_is_told() {
+        passes(|| {
+            let text = |error: nix::Error| error.to_string();
+            let (left, right) = pair();
+            let (read, write) = nix::unistd::pipe().map_err(text)?;
+            let mut buffer = [0; 8];
+            let free = nix::unistd::dup(&read).map_err(text)?.as_raw_fd();
+            let limits = getrlimit(Resource::RLIMIT_NOFILE).map_err(text)?;
+            for room in [0, 1] {
+                let highest = libc::rlim_t::try_from(free + room).map_err(|error| error.to_string())?;
+                for _ in 0..2 {
+                    send(left.as_fd(), b"abcd", &[read.as_fd(), write.as_fd()]).map_err(|error| error.to_string())?;
+                }
+                setrlimit(Resource::RLIMIT_NOFILE, highest, limits.1).map_err(text)?;
+                let told = receive_or_cut(right.as_fd(), &mut buffer, 2);
+                let refused = receive(right.as_fd(), &mut buffer, 2).map(drop).map_err(|error| error.kind());
+                setrlimit(Resource::RLIMIT_NOFILE, limits.0, limits.1).map_err(text)?;
+                ensure(matches!(told, Ok((4, Received::Cut))) && buffer.starts_with(b"abcd"), format!("{told:?}"))?;
+                ensure(refused == Err(io::ErrorKind::InvalidData), format!("{refused:?}"))?;
+                let next = nix::unistd::dup(&read).map_err(text)?.as_raw_fd();
+                ensure(next == free, format!("{next} instead of {free}: a descriptor stays open"))?;
             }
             send(left.as_fd(), b"good", &[read.as_fd()]).map_err(|error| error.to_string())?;
             ensure(receive(right.as_fd(), &mut buffer, 1).is_ok_and(|(_, fds)| fds.len() == 1), "the next one")

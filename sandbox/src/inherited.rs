@@ -1,9 +1,10 @@
-//! What a worker finds when it starts: two pipes at fixed numbers, and the parent that it was started by.
+//! What a process finds when it starts: a host's leavings, which are let go, or a launcher's two pipes, which are taken.
 //! Trust: checked, since anybody can start this program by hand with other descriptors.
 
 use crate::Error;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{SFlag, fstat};
 use nix::unistd::getppid;
 use std::fs::File;
@@ -32,12 +33,45 @@ pub fn worker_pipes() -> Result<(File, File), Error> {
     Ok((File::from(requests), File::from(answers)))
 }
 
-/// Closes whatever a host left open beyond the three standard streams, so that neither a supervisor nor a launcher
-/// holds a file that nobody gave it on purpose. Call it first in the process, while it owns no descriptor there itself.
-pub fn close_strays() {
-    // SAFETY: the caller owns no descriptor from 3 on. Where the call is missing (before Linux 5.9) they stay open, which
-    // is how every program of that time ran; workers close theirs one by one.
+/// Descriptors that a supervisor may want at once: three for each worker, on their way included.
+const WANTED_DESCRIPTORS: u64 = 512;
+
+/// Lets go of what a host leaves to the supervisor and, through it, to the launcher: open descriptors beyond the three
+/// standard streams, the environment with whatever tokens stand in it, and the current directory. Call it with one
+/// thread, when nothing of the environment is needed any more.
+pub fn shed() {
+    close_strays();
+    forget_environment();
+    // an unreadable root directory would be no reason to stop
+    let _ = std::env::set_current_dir("/");
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < WANTED_DESCRIPTORS.min(hard)
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, WANTED_DESCRIPTORS.min(hard), hard);
+    }
+}
+
+fn close_strays() {
+    // SAFETY: this process owns no descriptor from 3 on yet. Where the call is missing (before Linux 5.9) they stay open,
+    // which is how every program of that time ran; workers close theirs one by one.
     unsafe { libc::syscall(libc::SYS_close_range, REQUESTS, u32::MAX, 0) };
+}
+
+/// Not only forgotten: the bytes are overwritten where the kernel put them, which `/proc/PID/environ` shows.
+fn forget_environment() {
+    unsafe extern "C" {
+        static mut environ: *mut *mut libc::c_char;
+    }
+    // SAFETY: `environ` is null or a null-terminated array of null-terminated strings, which are writable; there is one
+    // thread, and nobody in it keeps a pointer into them.
+    unsafe {
+        let mut at = environ;
+        while !at.is_null() && !(*at).is_null() {
+            (*at).write_bytes(0, libc::strlen(*at));
+            at = at.add(1);
+        }
+        libc::clearenv();
+    }
 }
 
 /// Whether this process still is a child of `pid`, the parent that argv names; if not, it may have died before the
@@ -79,6 +113,20 @@ mod tests {
             );
             ensure(libc::dup2(low, REQUESTS) >= 0 && libc::dup2(high, ANSWERS) >= 0, "dup2")
         }
+    }
+
+    #[test]
+    fn what_a_host_leaves_is_let_go() {
+        let stray = std::fs::File::open("/proc/self/environ").expect("Linux");
+        ensure(std::env::vars_os().next().is_some(), "the harness has an environment").expect("it has PATH");
+        passes(|| {
+            shed();
+            ensure(nix::sys::stat::fstat(&stray).is_err(), "a descriptor stayed open")?;
+            ensure(std::env::vars_os().next().is_none(), "a variable is still there")?;
+            let block = std::fs::read("/proc/self/environ").map_err(|e| e.to_string())?;
+            ensure(block.iter().all(|&byte| byte == 0), "the kernel still shows a variable")?;
+            ensure(std::env::current_dir().is_ok_and(|dir| dir.as_os_str() == "/"), "the directory is kept")
+        });
     }
 
     #[test]

@@ -6,8 +6,8 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod enforced;
-pub mod identity;
 mod error;
+pub mod identity;
 
 #[cfg(target_os = "linux")]
 pub mod children;
@@ -33,6 +33,7 @@ pub mod probe;
 pub mod signals;
 #[cfg(target_os = "linux")]
 pub mod spawn;
+pub mod streams;
 
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere/early.rs"]

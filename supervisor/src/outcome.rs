@@ -51,7 +51,10 @@ pub enum CallError {
         /// Time left.
         seconds: u64,
     },
-    /// The client cancelled; nothing is sent for it.
+    /// The worker ended because the server was stopping. Code 10022.
+    #[error("the server was stopping")]
+    Stopping,
+    /// The asker does not wait any more: the client cancelled, and nothing is sent for it, or the server is stopping.
     #[error("cancelled")]
     Cancelled,
 }

@@ -33,6 +33,8 @@ pub enum OutputSchemas {
 pub struct Settings {
     /// `--isolation`.
     pub demand: Demand,
+    /// `--empty-root`: the operator asked for it, so its absence is told.
+    pub empty_root: bool,
     /// `--deadline`: time for one call.
     pub deadline: Duration,
     /// `--tool-names`.

@@ -28,7 +28,7 @@ use tokio::{
 #[cfg(target_os = "linux")]
 use crate::carrier::{launcher::Launcher, watched::watch};
 #[cfg(target_os = "linux")]
-use bulkhead_sandbox::signals::StopSignals;
+use bulkhead_sandbox::{children::await_end, signals::StopSignals};
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -36,6 +36,9 @@ use std::os::fd::{AsFd, OwnedFd};
 pub const EXIT_CANNOT_START: i32 = 1;
 /// Time for what is still to be written when all is over.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+/// Time in which the launcher is expected to end once its socket is closed; after that, whoever outlives us takes it away.
+#[cfg(target_os = "linux")]
+const LAUNCHERS_END: Duration = Duration::from_millis(300);
 
 /// How workers are had.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ pub enum Means {
     Launcher {
         /// SEQPACKET socket to it, non-blocking.
         socket: OwnedFd,
-        /// Its process id, for the log.
+        /// Its process id; where it is a child of ours, it is taken away when it has ended.
         pid: i32,
     },
     /// On threads of this process. Single-process mode, for `--isolation off`.
@@ -122,6 +125,9 @@ struct House {
     carrier: Rc<dyn Carrier>,
     own: Report,
     stop: Stop,
+    /// The launcher's process.
+    #[cfg(target_os = "linux")]
+    launcher: Option<i32>,
 }
 
 impl House {
@@ -130,6 +136,11 @@ impl House {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let local = LocalSet::new();
         let stop = local.block_on(&runtime, async { Stop::watch() })?;
+        #[cfg(target_os = "linux")]
+        let launcher = match &means {
+            Means::Launcher { pid, .. } => Some(*pid),
+            Means::Threads { .. } => None,
+        };
         // the jail, which leaves nothing to open
         let (carrier, own): (Rc<dyn Carrier>, _) = match means {
             #[cfg(target_os = "linux")]
@@ -153,13 +164,22 @@ impl House {
                 log::warn(&format!("isolation of the supervisor: {} is missing: {}", row.capability, row.evidence));
             }
         }
-        Ok(Self { runtime, local, settings: Rc::new(settings), carrier, own, stop })
+        Ok(Self {
+            runtime,
+            local,
+            settings: Rc::new(settings),
+            carrier,
+            own,
+            stop,
+            #[cfg(target_os = "linux")]
+            launcher,
+        })
     }
 
     /// Runs `work` until it is done or a signal asks to stop, and ends all workers; `None` after a signal.
     fn run<T>(self, work: impl AsyncFnOnce(&House, Pool) -> T) -> Option<T> {
         let pool = Pool::new(Rc::clone(&self.settings), Rc::clone(&self.carrier), &self.own);
-        self.local.block_on(&self.runtime, async {
+        let done = self.local.block_on(&self.runtime, async {
             let done = tokio::select! {
                 biased;
                 done = work(&self, pool.clone()) => Some(done),
@@ -167,7 +187,16 @@ impl House {
             };
             pool.close().await;
             done
-        })
+        });
+        #[cfg(target_os = "linux")]
+        let launcher = self.launcher;
+        // the tasks go with it, and the launcher's socket with its task
+        drop((self, pool));
+        #[cfg(target_os = "linux")]
+        if launcher.is_some_and(|pid| !await_end(pid, LAUNCHERS_END)) {
+            log::debug("the launcher takes long to end and is left to itself");
+        }
+        done
     }
 
     fn view(&self) -> doctor::View<'_> {
@@ -209,5 +238,27 @@ impl Stop {
 
     async fn stopped(&self) {
         std::future::pending().await
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use bulkhead_sandbox::spawn::set_nonblocking;
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    use std::process::Command;
+
+    #[test]
+    fn no_zombie_is_left_of_the_launcher() {
+        let (socket, theirs) =
+            socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC).expect("a pair");
+        set_nonblocking(&socket).expect("a socket");
+        // ends when our end is closed, as the launcher does
+        let mut launcher = Command::new("cat").stdin(theirs).spawn().expect("cat is there");
+        let pid = launcher.id().try_into().expect("a pid");
+        let settings = Settings { demand: Demand::Off, ..mcp::tests::settings() };
+        let house = House::build(settings, Means::Launcher { socket, pid }).expect("a runtime");
+        assert_eq!(house.run(async |_house, _pool| 7), Some(7));
+        assert!(launcher.wait().is_err(), "a zombie could still be waited for");
     }
 }

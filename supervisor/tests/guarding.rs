@@ -229,3 +229,15 @@ fn why_there_is_no_worker_is_said() {
         assert_eq!(pool.workers(), 0);
     });
 }
+
+#[test]
+fn a_call_that_the_end_of_the_server_stops_is_told_so() {
+    paused(async {
+        let fake = Fake::new();
+        let pool = pool(&fake, Demand::Off);
+        let asked = begin(&pool, "/dies-later/a");
+        settle().await;
+        pool.close().await;
+        assert!(matches!(asked.outcome.await.expect("no panic"), Err(CallError::Stopping)));
+    });
+}

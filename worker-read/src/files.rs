@@ -36,7 +36,11 @@ impl NoContents {
             NoContents::Denied => Reason::PermissionDenied,
             NoContents::Failed => Reason::Io,
         };
-        ReadFailure::new(reason, operation, format!("{name} is {self}.")).at(name.as_bytes())
+        let details = match self {
+            NoContents::Denied => out_of_reach(&format!("`{name}`")),
+            _ => format!("{name} is {self}."),
+        };
+        ReadFailure::new(reason, operation, details).at(name.as_bytes())
     }
 
     /// The kind of an operating system's error.
@@ -49,6 +53,28 @@ impl NoContents {
             _ if is_link(error) => NoContents::NotRegular,
             _ => NoContents::Failed,
         }
+    }
+}
+
+/// What is said of `what`, which the operating system does not let this process reach.
+#[must_use]
+pub fn out_of_reach(what: &str) -> String {
+    let root = if is_root() {
+        " Workers hold no capabilities, root's included, so a private repository of another user cannot be read."
+    } else {
+        ""
+    };
+    format!("The server's own rights do not reach {what}.{root}")
+}
+
+fn is_root() -> bool {
+    #[cfg(unix)]
+    {
+        nix::unistd::geteuid().is_root()
+    }
+    #[cfg(not(unix))]
+    {
+        false
     }
 }
 

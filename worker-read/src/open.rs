@@ -195,11 +195,14 @@ fn known_format(config: &gix::config::File) -> Result<(), ReadFailure> {
 
 /// `core.worktree` may only say what was found anyway: the directory whose `.git` led here.
 fn same_worktree(found: &Found, shared: &gix::config::File, own: &gix::config::File) -> Result<(), ReadFailure> {
-    let redirected = |details: &str| Err(ReadFailure::new(Reason::Redirected, OPERATION, details));
     // of a linked worktree the shared value speaks of the main one
-    let value =
-        own.string("core.worktree").or_else(|| shared.string("core.worktree").filter(|_| found.link != Link::Worktree));
-    let Some(value) = value else { return Ok(()) };
+    let own = own.string("core.worktree").map(|value| (value, ".git/config.worktree"));
+    let shared = || shared.string("core.worktree").filter(|_| found.link != Link::Worktree);
+    let Some((value, name)) = own.or_else(|| shared().map(|value| (value, ".git/config"))) else { return Ok(()) };
+    let redirected = |what: &str| {
+        let details = format!("{what} This server does not read repositories whose core.worktree leads elsewhere.");
+        Err(ReadFailure::new(Reason::Redirected, OPERATION, details).at(name.as_bytes()))
+    };
     let named = files::bytes_path(&value).and_then(|path| fs::canonicalize(found.git_dir.join(path)).ok());
     match (&found.worktree, named) {
         (Some(worktree), Some(named)) if *worktree == named => Ok(()),

@@ -2,7 +2,7 @@
 //! Trust: links and directories may be swapped between calls; the answer is about now, and errs towards *moved*.
 
 use crate::{
-    discover::{Bounds, Found, identity, resolve},
+    discover::{Bounds, Found, identity, is_git_dir, passes_over, resolve},
     files,
 };
 use bulkhead_ipc::edge::read::Place;
@@ -22,12 +22,10 @@ pub fn still_leads_to(found: &Found, place: Option<&Place>, bounds: Bounds<'_>) 
     if asked.starts_with(&found.git_dir) {
         return true;
     }
-    // a repository that came up between the two would be found first
+    // a repository that came up between the two would be found first; what discovery passes over is none
     asked.starts_with(worktree)
-        && asked
-            .ancestors()
-            .take_while(|dir| dir != worktree)
-            .all(|dir| fs::symlink_metadata(dir.join(".git")).is_err())
+        && asked.ancestors().take_while(|dir| dir != worktree).all(|dir| passes_over(dir, bounds))
+        && (asked == *worktree || !is_git_dir(&asked))
         && leads(found)
 }
 

@@ -5,7 +5,8 @@
 mod support;
 
 use bulkhead_contract::failure::{ReadFailure, Reason};
-use std::{fs, os::unix::fs::symlink, path::Path};
+use bulkhead_ipc::edge::read::Ask;
+use std::{fs, os::unix::fs::symlink, path::Path, thread};
 use support::{Operator, command, git, shell, start};
 
 const SECRET: &str = "TOP-SECRET-CANARY";
@@ -83,8 +84,10 @@ fn a_git_file_or_link_that_leads_out_is_refused() {
         "gitdir: ../victim/.git\n".to_owned(),
         "gitdir: no/such/place\n".to_owned(),
     ] {
-        fs::write(place.at("repo/.git"), text).expect("writable");
-        only(Reason::Redirected, &place.refused());
+        fs::write(place.at("repo/.git"), &text).expect("writable");
+        let failure = place.refused();
+        only(Reason::Redirected, &failure);
+        assert_eq!(failure.details.contains("another --root"), text.contains("victim"), "what to do: {failure:?}");
     }
     fs::write(place.at("repo/.git"), format!("gitdir: {}", "/x".repeat(40_000))).expect("writable");
     only(Reason::TooLarge, &place.refused());
@@ -93,6 +96,60 @@ fn a_git_file_or_link_that_leads_out_is_refused() {
     fs::remove_file(place.at("repo/.git")).expect("there");
     symlink(place.at("victim/.git"), place.at("repo/.git")).expect("possible");
     only(Reason::Redirected, &place.refused());
+}
+
+#[test]
+fn what_discovery_passes_over_does_not_make_a_path_move() {
+    let place = Place::new();
+    shell(
+        &place.at("repo"),
+        "mkdir -p empty/.git/x head/.git/x; : > head/.git/HEAD; mkdir link; ln -s nowhere link/.git",
+    );
+    let operator = Operator { ceilings: vec![place.at("")], ..Operator::default() };
+    for asked in ["repo/empty", "repo/empty/.git", "repo/empty/.git/x", "repo/head/.git/x", "repo/link"] {
+        let mut worker = start(&place.at(asked), &operator).expect("the repository above");
+        assert_eq!(worker.brief().expect("not moved").recent_commits.len(), 1, "{asked}");
+    }
+    let mut worker = start(&place.at("repo/empty"), &operator).expect("the repository above");
+    shell(&place.at("repo/empty"), "git init -q");
+    assert!(worker.try_ask(Ask::SelfProbe).is_none(), "a repository that came up is another one");
+}
+
+/// Runs `test` with the rights of a user to whom nothing belongs, where we are root; threads it starts have them too.
+fn without_rights<T: Send>(test: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let limited = scope.spawn(|| {
+            if nix::unistd::geteuid().is_root() {
+                nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65_534));
+            }
+            test()
+        });
+        limited.join().expect("no panic")
+    })
+}
+
+#[test]
+fn what_our_rights_do_not_reach_is_said_to_be_so() {
+    for make in [
+        "chmod 0 .git",
+        "chmod 0 .",
+        "echo 'gitdir: x' > sub/.git; chmod 0 sub/.git",
+        "mkdir sub/.git; chmod 0 sub/.git",
+        "chmod 0 sub",
+        "mkdir sub/private; mv .git sub/private/; ln -s sub/private/.git .git; chmod 0 sub/private",
+    ] {
+        let place = Place::new();
+        shell(&place.at(""), "chmod 755 . repo; mkdir repo/sub");
+        shell(&place.at("repo"), make);
+        let asked = if make.contains("sub/.git") { place.at("repo/sub") } else { place.at("repo") };
+        let asked = if make == "chmod 0 sub" { asked.join("sub") } else { asked };
+        let operator = Operator { ceilings: vec![place.at("repo")], ..Operator::default() };
+        let failure = without_rights(|| refused(&asked, &operator));
+        only(Reason::PermissionDenied, &failure);
+        assert!(failure.details.contains("own rights do not reach"), "{make}: {failure:?}");
+        assert_eq!(failure.details.contains("no capabilities"), nix::unistd::geteuid().is_root(), "{failure:?}");
+        shell(&place.at(""), "chmod -R u+rwX repo");
+    }
 }
 
 #[test]
@@ -113,7 +170,10 @@ fn core_worktree_and_alternates_that_lead_out_are_refused() {
     let repo = place.at("repo");
     for value in [place.at("victim").display().to_string(), "/".to_owned(), "../..".to_owned()] {
         git(&repo, &["config", "core.worktree", &value]);
-        only(Reason::Redirected, &place.refused());
+        let failure = place.refused();
+        only(Reason::Redirected, &failure);
+        assert_eq!(failure.path.as_ref().map(|(path, _)| path.as_str()), Some(".git/config"));
+        assert!(failure.details.contains("does not read repositories whose core.worktree"), "{failure:?}");
     }
     git(&repo, &["config", "--unset", "core.worktree"]);
     let alternates = place.at("repo/.git/objects/info/alternates");

@@ -21,7 +21,8 @@ pub fn launcher(empty_roots: bool) -> Enforced {
         true => Step::NotReached("kept for the empty roots of its children"),
         false => capabilities::drop_all().into(),
     };
-    seen.kill = seccomp::install_policy(seccomp::kill, launcher::POLICY.kill, &Live::worker()).into();
+    seen.kill =
+        seccomp::install_policy(seccomp::kill, launcher::POLICY.kill.unwrap_or_default(), &Live::worker()).into();
     seen.allow = Step::NotReached("no allow-list, since its children would inherit it");
     seen.standing = rlimits::standing();
     seen.launching()

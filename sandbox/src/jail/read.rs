@@ -70,7 +70,8 @@ impl ReadJail<NotYet> {
         }
         seen.capabilities = capabilities::drop_all().into();
         seen.enter(landlock::restrict(Readable { dirs: plan.ceilings, files: &[] }));
-        seen.kill = seccomp::install_policy(seccomp::kill, read::POLICY.kill, &Live::worker()).into();
+        seen.kill =
+            seccomp::install_policy(seccomp::kill, read::POLICY.kill.unwrap_or_default(), &Live::worker()).into();
         let mut jail: ReadJail<NotYet> = ReadJail {
             seen,
             ceilings: plan.ceilings.to_vec(),
@@ -250,6 +251,24 @@ mod tests {
             ensure(opens(&place.repository, dir) == Ok(()), "directory without following")?;
             ensure(super::no_socket().is_ok(), "socket")?;
             ensure(nix::sys::signal::kill(nix::unistd::getppid(), None) == Err(Errno::ENOSYS), "signal")
+        });
+    }
+
+    #[test]
+    fn memory_that_the_limit_does_not_count_is_not_to_be_had() {
+        let place = place();
+        passes(|| {
+            place.closed(false)?;
+            let map = |kind: libc::c_int| {
+                let (length, both) = (1 << 16, libc::PROT_READ | libc::PROT_WRITE);
+                let flags = kind | libc::MAP_ANONYMOUS;
+                // SAFETY: a fresh mapping where the kernel likes; nothing is read through it.
+                unsafe { libc::mmap(std::ptr::null_mut(), length, both, flags, -1, 0) != libc::MAP_FAILED }
+            };
+            ensure(map(libc::MAP_PRIVATE), "private memory is refused")?;
+            ensure(!map(libc::MAP_SHARED), "shared memory is granted")?;
+            ensure(!map(libc::MAP_SHARED_VALIDATE), "validated shared memory is granted")?;
+            ensure(!map(libc::MAP_PRIVATE | libc::MAP_GROWSDOWN), "a growing stack is granted")
         });
     }
 

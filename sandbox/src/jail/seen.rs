@@ -136,6 +136,7 @@ impl Seen {
             (Step::On(fatal), Step::On(admitted)) => {
                 format!("{admitted} calls admitted, {fatal} end the process; {}", self.bite)
             }
+            (Step::NotReached(_), Step::On(admitted)) => format!("{admitted} calls admitted; {}", self.bite),
             (Step::On(fatal), allow) => format!("{fatal} calls end the process; {}", allow.why_not()),
             (kill, _) => kill.why_not(),
         }
@@ -187,7 +188,7 @@ impl Seen {
             row("files-outside-roots", &[self.landlock(1), root(), no_paths()], files, files_evidence),
             row("writes", &[self.landlock(1), root(), self.allow_list()], filter, seccomp.clone()),
             row("metadata-outside-roots", &[root(), no_paths()], false, metadata),
-            row("exec", &[self.kill_list(), self.landlock(1), root()], filter, seccomp.clone()),
+            row("exec", &[self.kill_list().or(self.allow_list()), self.landlock(1), root()], filter, seccomp.clone()),
             row(
                 "network-tcp",
                 &[self.allow_list(), self.landlock(since::TCP), self.network()],
@@ -213,7 +214,11 @@ impl Seen {
             ),
             row(
                 "ptrace-and-proc",
-                &[self.kill_list(), self.landlock(1), (!standing.dumpable).then(|| "not-dumpable".into())],
+                &[
+                    self.kill_list().or(self.allow_list()),
+                    self.landlock(1),
+                    (!standing.dumpable).then(|| "not-dumpable".into()),
+                ],
                 filter,
                 format!("dumpable {}; {seccomp}", u8::from(standing.dumpable)),
             ),

@@ -3,6 +3,17 @@
 
 use super::{Check, Row, Value, any, is, only, without};
 
+/// Which of the kinds of mapping it is; the third value is both bits.
+const KINDS: libc::c_int = libc::MAP_SHARED | libc::MAP_PRIVATE | libc::MAP_GROWSDOWN;
+/// Copied on write, and of a fixed size.
+const PRIVATE: Check = Check::Bits { argument: 3, mask: KINDS.cast_unsigned(), are: libc::MAP_PRIVATE.cast_unsigned() };
+/// Of a file. Its descriptor is read-only, so that no later call can make it writable.
+const SHARED_FILE: Check = Check::Bits {
+    argument: 3,
+    mask: (KINDS | libc::MAP_ANONYMOUS).cast_unsigned(),
+    are: libc::MAP_SHARED.cast_unsigned(),
+};
+
 /// Every process with an allow-list has these.
 pub const BASE: &[Row] = &[
     any(libc::SYS_read, "request pipe, and files that are open"),
@@ -30,7 +41,13 @@ pub const BASE: &[Row] = &[
     any(libc::SYS_exit_group, "the end of the process"),
     any(libc::SYS_rseq, "libc registers it for each thread"),
     only(libc::SYS_tgkill, &[Check::Is(0, Value::OwnPid)], "abort signals its own thread; no other process"),
-    only(libc::SYS_mmap, &[without(2, libc::PROT_EXEC)], "memory and mapped packs, never executable"),
+    // MAP_SHARED memory and MAP_GROWSDOWN are not counted by RLIMIT_DATA, so neither is to be had
+    only(libc::SYS_mmap, &[without(2, libc::PROT_EXEC), PRIVATE], "memory of libc and stacks, never executable"),
+    only(
+        libc::SYS_mmap,
+        &[without(2, libc::PROT_EXEC | libc::PROT_WRITE), SHARED_FILE],
+        "packs and indices of gix, of files that are open to read",
+    ),
     only(libc::SYS_mprotect, &[without(2, libc::PROT_EXEC)], "guard pages and heaps of threads, never executable"),
     only(libc::SYS_madvise, &[is(2, libc::MADV_DONTNEED)], "free of libc, stacks of threads that ended"),
     only(libc::SYS_madvise, &[is(2, libc::MADV_FREE)], "allocators give memory back"),

@@ -43,5 +43,5 @@ pub const LEGACY: &[Row] = &[];
 /// The policy.
 pub const POLICY: Policy = Policy {
     allow: Some(&[base::BASE, base::THREADS, READ, LEGACY]),
-    kill: &[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS],
+    kill: Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS]),
 };

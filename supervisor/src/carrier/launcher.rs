@@ -12,7 +12,7 @@ use bulkhead_ipc::{
         launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, StatusOf, ToLauncher},
     },
 };
-use bulkhead_sandbox::handover;
+use bulkhead_sandbox::handover::{self, Received};
 use std::{
     cell::RefCell,
     collections::{HashMap, VecDeque},
@@ -193,9 +193,9 @@ impl Edge {
             let waiting = !self.open.borrow().unsent.is_empty();
             let step = tokio::select! {
                 guard = socket.readable() => guard.and_then(|mut guard| {
-                    match guard.try_io(|socket| handover::receive(socket.as_fd(), &mut packet, 3)) {
+                    match guard.try_io(|socket| handover::receive_or_cut(socket.as_fd(), &mut packet, 3)) {
                         Ok(Ok((0, _))) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it closed its end")),
-                        Ok(Ok((len, fds))) => self.hear(&packet[..len], fds).map_err(io::Error::other),
+                        Ok(Ok((len, received))) => self.hear(&packet[..len], received).map_err(io::Error::other),
                         Ok(Err(e)) => Err(e),
                         Err(_empty) => Ok(()),
                     }
@@ -217,16 +217,18 @@ impl Edge {
         }
     }
 
-    fn hear(self: &Rc<Self>, packet: &[u8], fds: Vec<OwnedFd>) -> Result<(), String> {
+    fn hear(self: &Rc<Self>, packet: &[u8], received: Received) -> Result<(), String> {
         let message: FromLauncher = decode(packet).map_err(|e| e.to_string())?;
-        let expected = if matches!(message, FromLauncher::Spawned { .. }) { 3 } else { 0 };
-        if fds.len() != expected {
-            return Err(format!("{} descriptors where {expected} belong", fds.len()));
-        }
+        let spawned = matches!(message, FromLauncher::Spawned { .. });
+        let ends = match received {
+            Received::Whole(fds) if spawned => Some(<[OwnedFd; 3]>::try_from(fds).map_err(|fds| misplaced(fds.len()))?),
+            Received::Whole(fds) if !fds.is_empty() => return Err(misplaced(fds.len())),
+            Received::Cut if !spawned => return Err("descriptors with a message that has none".to_owned()),
+            Received::Whole(_) | Received::Cut => None,
+        };
         const UNASKED: &str = "it answered what nobody asked";
         match message {
             FromLauncher::Spawned { ticket, pid } => {
-                let ends: [OwnedFd; 3] = fds.try_into().map_err(|_| "descriptors are missing")?;
                 let (ended, endings) = mpsc::channel(1);
                 let asker = {
                     let mut open = self.open.borrow_mut();
@@ -236,7 +238,14 @@ impl Edge {
                     open.spawns.remove(&ticket).ok_or(UNASKED)?
                 };
                 // where nobody asks any more, dropping it ends the worker
-                let _ = asker.send(Ok(Started { pid, ends: Some((endings, ends)), edge: Rc::clone(self) }));
+                let _ = asker.send(match ends {
+                    Some(ends) => Ok(Started { pid, ends: Some((endings, ends)), edge: Rc::clone(self) }),
+                    None => {
+                        // a worker that nobody can speak to; only this spawn failed, its end is still reported
+                        self.kill(pid);
+                        Err(StartError::new("the supervisor has no descriptors left for its pipes (`ulimit -n`)"))
+                    }
+                });
             }
             FromLauncher::SpawnFailed { ticket, errno, step } => {
                 let asker = self.open.borrow_mut().spawns.remove(&ticket).ok_or(UNASKED)?;
@@ -268,6 +277,10 @@ impl Edge {
         drop(open);
         self.ended.notify_one();
     }
+}
+
+fn misplaced(count: usize) -> String {
+    format!("{count} descriptors are not what belongs to its message")
 }
 
 impl Open {

@@ -170,6 +170,12 @@ impl Link {
         poll_fn(|cx| self.wire.poll_frame(cx)).await?.map(|body| decode(&body)).transpose()
     }
 
+    /// True until [`Link::ended`] has told the end.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.ended.is_none()
+    }
+
     /// Ends the worker; at once where it is a process.
     pub fn end(&self, ending: Ending) {
         (self.end)(ending);

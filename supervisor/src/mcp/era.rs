@@ -130,8 +130,10 @@ fn place_modern(version: &Value, meta: &Value) -> Result<Placed, RpcError> {
             data: Some(json!({ "supported": Era::ALL.map(Era::version), "requested": shown(version) })),
         });
     }
-    if !meta.get(CAPABILITIES).is_some_and(Value::is_object) {
-        return Err(RpcError::invalid_params(format!("`{CAPABILITIES}` must be an object")));
+    match meta.get(CAPABILITIES) {
+        Some(Value::Object(_)) => {}
+        Some(_) => return Err(RpcError::invalid_params(format!("`{CAPABILITIES}` must be an object"))),
+        None => return Err(RpcError::invalid_params(format!("`{CAPABILITIES}` is required: an object"))),
     }
     let client = meta.get(CLIENT).map(client_name).transpose()?;
     if let Some(level) = meta.get(LOG_LEVEL)
@@ -183,6 +185,8 @@ mod tests {
             meta[key] = value.clone();
             assert_eq!(with_meta(meta).expect_err("one key is wrong").code, code, "{key} {value}");
         }
+        let missing = with_meta(json!({VERSION: "2026-07-28"})).expect_err("it is required");
+        assert!(missing.code == code::INVALID_PARAMS && missing.message.contains("is required"), "{missing}");
         let both_wrong = json!({VERSION: "1999-01-01"});
         assert_eq!(with_meta(both_wrong).expect_err("no such version").code, code::UNSUPPORTED_VERSION);
     }

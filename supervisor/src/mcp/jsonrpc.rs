@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0: what a parsed value is (request, notification or neither) and how answers are written.
 //! Trust: values come from an agent; whatever is wrong with one is an error for it alone.
 
+use super::visible::visible;
 use bulkhead_contract::{
     failure::code,
     limits::{MAX_ID_BYTES, MAX_RESPONSE_BYTES},
@@ -172,7 +173,7 @@ pub fn error_line(id: Option<&Id>, error: &RpcError) -> String {
     if let Some(id) = id {
         line["id"] = json!(id);
     }
-    line.to_string()
+    visible(line.to_string())
 }
 
 /// The error that stands for an answer over [`MAX_RESPONSE_BYTES`].

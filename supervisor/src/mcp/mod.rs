@@ -17,9 +17,10 @@ pub mod result;
 pub mod session;
 pub mod spelling;
 pub mod stdio;
+pub mod visible;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use list::{tools_json, tools_text};
 pub use once::{CallOutput, call_once};

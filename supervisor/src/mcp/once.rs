@@ -39,7 +39,7 @@ pub async fn call_once<R: Reads>(reads: &R, settings: &Settings, tool: &str, arg
 }
 
 fn refused(error: &RpcError) -> CallOutput {
-    CallOutput { payload_json: json!({ "error": error.json() }).to_string(), is_error: true }
+    CallOutput { payload_json: visible(json!({ "error": error.json() }).to_string()), is_error: true }
 }
 
 #[cfg(test)]

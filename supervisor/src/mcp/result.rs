@@ -1,7 +1,7 @@
 //! How a call ended, as JSON: rendered once, embedded twice (text for every host, structure where the revision has it).
 //! Trust: values come from workers that may be taken over; they are typed, cut where they are texts, and only written out.
 
-use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json};
+use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json, visible::visible};
 use crate::outcome::{Answered, CallError};
 use bulkhead_contract::{
     canonical,
@@ -43,7 +43,7 @@ pub fn render(tool: &Tool, asked: &str, outcome: Result<Answered, CallError>) ->
         Err(CallError::Read(ReadFailure { reason: Reason::OutsideRoots, details, .. })) => Rendered::Rpc(RpcError {
             code: code::OUTSIDE_ROOTS,
             message: format!(
-                "The repository lies outside the allowed roots: {} The operator widens them with --root or {ROOTS_VARIABLE}.",
+                "{} The operator widens the allowed roots with --root or {ROOTS_VARIABLE}.",
                 cut(&details)
             ),
             data: Some(json!({
@@ -95,7 +95,7 @@ fn good(tool: &Tool, canonical: &[u8], data: Value) -> Rendered {
         payload.insert("repoPathEncoding".into(), "escaped".into());
     }
     payload.insert("data".into(), data);
-    Rendered::Payload { json: Value::Object(payload).to_string(), is_error: false }
+    Rendered::Payload { json: visible(Value::Object(payload).to_string()), is_error: false }
 }
 
 fn failed(tool: &Tool, error: &CallError) -> Rendered {
@@ -141,17 +141,28 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             ),
             json!({ "retryAfterSeconds": seconds, "retryable": true }),
         ),
-        CallError::Cancelled => (
+        // a call that its client cancelled is not rendered at all
+        CallError::Stopping | CallError::Cancelled => (
             code::WORKER_DIED,
-            "The call was stopped before it had an answer. Calling again is safe.".to_owned(),
-            json!({ "how": "stopped", "retryable": true }),
+            "The server was stopping, and the call was stopped with it before it had an answer. Nothing was changed; \
+             calling again is safe."
+                .to_owned(),
+            json!({ "how": "the server was stopping", "retryable": true }),
         ),
     };
     error_payload(tool, code, message, data)
 }
 
 fn read_message(failure: &ReadFailure) -> String {
-    let at = failure.path.as_ref().map_or_else(String::new, |(path, _)| format!(" (`{}`)", cut(path)));
+    // our own sentences quote the path, or begin with it where it lies in the git directory
+    let named = |path: &str| {
+        let rest = failure.details.strip_prefix(path).filter(|_| path.starts_with(".git"));
+        rest.is_some_and(|rest| rest.starts_with(' ')) || failure.details.contains(&format!("`{path}`"))
+    };
+    let at = match &failure.path {
+        Some((path, _)) if !named(path) => format!(" (`{}`)", cut(path)),
+        _ => String::new(),
+    };
     format!("{}: {}{at}", failure.reason.name(), cut(&failure.details))
 }
 
@@ -173,7 +184,7 @@ fn read_data(failure: &ReadFailure) -> Value {
 fn error_payload(tool: &Tool, code: i64, message: String, data: Value) -> Rendered {
     let mut payload = envelope(tool);
     payload.insert("error".into(), json!({ "code": code, "message": message, "data": data }));
-    Rendered::Payload { json: Value::Object(payload).to_string(), is_error: true }
+    Rendered::Payload { json: visible(Value::Object(payload).to_string()), is_error: true }
 }
 
 fn envelope(tool: &Tool) -> Map<String, Value> {
@@ -256,6 +267,8 @@ mod tests {
             ),
             (CallError::Deadline { seconds: 30 }, code::DEADLINE, "seconds", "30 s"),
             (CallError::WorkerDied { how: "signal 6".into() }, code::WORKER_DIED, "how", "signal 6"),
+            (CallError::Stopping, code::WORKER_DIED, "how", "server was stopping"),
+            (CallError::Cancelled, code::WORKER_DIED, "how", "server was stopping"),
             (CallError::Unavailable { why: "crashed".into() }, code::WORKER_UNAVAILABLE, "why", "crashed"),
             (CallError::Poisoned { seconds: 9 }, code::POISONED, "retryAfterSeconds", "9 s"),
         ] {
@@ -282,12 +295,29 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_the_sentence_names_is_not_repeated() {
+        for (details, path, ends) in [
+            ("`.git` leads nowhere.", ".git", "`.git` leads nowhere."),
+            (".git/HEAD is a FIFO.", ".git/HEAD", ".git/HEAD is a FIFO."),
+            (".git/HEAD.lock is a FIFO.", ".git/HEAD", "(`.git/HEAD`)"),
+            ("A file is damaged.", "A", "(`A`)"),
+        ] {
+            let failure = ReadFailure::new(Reason::Corrupt, "open", details).at(path.as_bytes());
+            assert!(read_message(&failure).ends_with(ends), "{}", read_message(&failure));
+        }
+    }
+
+    #[test]
     fn outside_the_roots_is_a_protocol_error_without_the_path() {
         let failure = ReadFailure::new(Reason::OutsideRoots, "open", "It is not below a root.");
         let Rendered::Rpc(error) = render(tool(), "/w/app", Err(CallError::Read(failure))) else {
             panic!("a path outside the roots is a JSON-RPC error");
         };
         assert_eq!(error.code, code::OUTSIDE_ROOTS);
+        assert_eq!(
+            error.message,
+            "It is not below a root. The operator widens the allowed roots with --root or BULKHEAD_ROOTS."
+        );
         assert_eq!(
             error.data,
             Some(json!({

@@ -6,6 +6,7 @@ use super::{
     session::SessionIo,
 };
 use crate::log;
+use bulkhead_sandbox::streams;
 use std::{
     io::{self, ErrorKind, Read, Write},
     sync::mpsc as std_mpsc,
@@ -20,6 +21,9 @@ const PIECE: usize = 64 * 1024;
 const WAITING_PIECES: usize = 4;
 /// Answers that wait to be written; a call holds its place until its answer is among them.
 const WAITING_LINES: usize = 16;
+
+/// Longest wait for a non-blocking stream before it is tried again.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Says when everything that was sent is written.
 #[derive(Debug)]
@@ -39,10 +43,13 @@ impl Flushed {
 /// # Errors
 /// When a thread cannot be started.
 pub fn start() -> io::Result<(SessionIo, Flushed)> {
-    start_on(io::stdin(), io::stdout())
+    start_waiting(
+        (io::stdin(), || streams::readable(io::stdin(), PATIENCE)),
+        (io::stdout(), || streams::writable(io::stdout(), PATIENCE)),
+    )
 }
 
-/// Starts both threads on any two streams.
+/// Starts both threads on any two streams; one that would block is tried again after a pause.
 ///
 /// # Errors
 /// When a thread cannot be started.
@@ -50,18 +57,26 @@ pub fn start_on(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> io::Result<(SessionIo, Flushed)> {
+    start_waiting((input, streams::pause), (output, streams::pause))
+}
+
+/// Each stream comes with what waits for it: whoever shares a pipe with us may have made it non-blocking.
+fn start_waiting(
+    (input, input_ready): (impl Read + Send + 'static, impl Fn() + Send + 'static),
+    (output, output_ready): (impl Write + Send + 'static, impl Fn() + Send + 'static),
+) -> io::Result<(SessionIo, Flushed)> {
     let (events, incoming) = mpsc::channel(WAITING_PIECES);
     let (lines, outgoing) = mpsc::channel(WAITING_LINES);
     let (written, flushed) = std_mpsc::channel();
-    thread::Builder::new().name("stdin".into()).spawn(move || read(input, &events))?;
+    thread::Builder::new().name("stdin".into()).spawn(move || read(input, input_ready, &events))?;
     thread::Builder::new().name("stdout".into()).spawn(move || {
-        write(output, outgoing);
+        write(output, output_ready, outgoing);
         drop(written);
     })?;
     Ok((SessionIo { input: incoming, output: lines }, Flushed(flushed)))
 }
 
-fn read(mut input: impl Read, events: &mpsc::Sender<Vec<Event>>) {
+fn read(mut input: impl Read, ready: impl Fn(), events: &mpsc::Sender<Vec<Event>>) {
     let mut framing = Framing::default();
     let mut piece = vec![0; PIECE];
     loop {
@@ -73,6 +88,10 @@ fn read(mut input: impl Read, events: &mpsc::Sender<Vec<Event>>) {
                 false
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                ready();
+                continue;
+            }
             Err(error) => {
                 log::warn(&format!("standard input cannot be read: {}", error.kind()));
                 true
@@ -87,12 +106,27 @@ fn read(mut input: impl Read, events: &mpsc::Sender<Vec<Event>>) {
     }
 }
 
-fn write(mut output: impl Write, mut lines: mpsc::Receiver<String>) {
+fn write(mut output: impl Write, ready: impl Fn(), mut lines: mpsc::Receiver<String>) {
     while let Some(mut line) = lines.blocking_recv() {
         line.push('\n');
-        if let Err(error) = output.write_all(line.as_bytes()).and_then(|()| output.flush()) {
+        if let Err(error) = write_line(&mut output, &ready, line.as_bytes()) {
             log::info(&format!("standard output cannot be written: {}", error.kind()));
             return;
+        }
+    }
+}
+
+/// As `write_all` and `flush`, which forget how far they came where the stream would block.
+fn write_line(output: &mut impl Write, ready: &impl Fn(), mut rest: &[u8]) -> io::Result<()> {
+    loop {
+        let step = if rest.is_empty() { output.flush().map(|()| 0) } else { output.write(rest) };
+        match step {
+            Ok(_) if rest.is_empty() => return Ok(()),
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => rest = &rest[written..],
+            Err(error) if error.kind() == ErrorKind::WouldBlock => ready(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }
@@ -176,6 +210,60 @@ mod tests {
             assert!(reads.load(Ordering::SeqCst) <= taken + WAITING_PIECES + 1);
             input.blocking_recv().expect("there is always more");
         }
+    }
+
+    /// Would block before each piece and each flush, and takes three bytes at once.
+    struct Reluctant<S> {
+        stream: S,
+        willing: bool,
+    }
+
+    impl<S> Reluctant<S> {
+        fn ask(&mut self) -> io::Result<&mut S> {
+            self.willing = !self.willing;
+            if self.willing { Err(ErrorKind::WouldBlock.into()) } else { Ok(&mut self.stream) }
+        }
+    }
+
+    impl<S: Read> Read for Reluctant<S> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.ask()?.read(into)
+        }
+    }
+
+    impl<S: Write> Write for Reluctant<S> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.ask()?.write(&bytes[..bytes.len().min(3)])
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            self.ask()?.flush()
+        }
+    }
+
+    #[test]
+    fn streams_that_would_block_are_waited_for() {
+        let waits = Arc::new(AtomicUsize::new(0));
+        let wait = |waits: &Arc<AtomicUsize>| {
+            let waits = Arc::clone(waits);
+            move || _ = waits.fetch_add(1, Ordering::SeqCst)
+        };
+        let writes = Writes::default();
+        let input = Reluctant { stream: Pieces(vec![b"{\"a\"".to_vec(), b":1}\n".to_vec()].into_iter()), willing: false };
+        let output = Reluctant { stream: writes.clone(), willing: false };
+        let (io, flushed) =
+            start_waiting((input, wait(&waits)), (output, wait(&waits))).expect("threads start");
+        let SessionIo { mut input, output } = io;
+        let mut seen = Vec::new();
+        while let Some(events) = input.blocking_recv() {
+            seen.extend(events);
+        }
+        assert_eq!(seen, [Event::Message(b"{\"a\":1}".to_vec())]);
+        assert_eq!(waits.load(Ordering::SeqCst), 3, "two pieces and the end");
+        output.blocking_send("abcdefg".into()).expect("the writer lives");
+        drop(output);
+        assert!(flushed.wait(Duration::from_secs(60)));
+        assert_eq!(writes.0.lock().expect("no writer panics").concat(), b"abcdefg\n");
+        assert_eq!(waits.load(Ordering::SeqCst), 3 + 4, "three pieces and the flush");
     }
 
     #[test]

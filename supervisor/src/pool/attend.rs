@@ -2,7 +2,13 @@
 //! Trust: what the worker does is judged in `worker`; here its fall frees its place and costs one call at most.
 
 use super::{Job, Shared, Verdict, roster::Chance};
-use crate::{carrier::Ending, log, outcome::CallError, route::Home, worker::Worker};
+use crate::{
+    carrier::{Ended, Ending},
+    log,
+    outcome::CallError,
+    route::Home,
+    worker::Worker,
+};
 use std::rc::Rc;
 use tokio::{
     sync::mpsc,
@@ -61,8 +67,9 @@ async fn attend(pool: Rc<Shared>, id: u64, first: Box<Job>, mut jobs: mpsc::Rece
             pool.state.borrow_mut().roster.wait(job);
         }
         pool.sweep();
+        let ours = worker.is_live() || pool.state.borrow().closing;
         let ended = worker.end(ending).await;
-        log::info(&format!("{} ended: {ended}", worker.name()));
+        log::info(&farewell(worker.name(), ours, &ended));
     }
     pool.state.borrow_mut().roster.gone(id);
     pool.sweep();
@@ -93,6 +100,7 @@ async fn live(
                 let route = state.routes.learn(&job.path, repository);
                 state.roster.settle(id, &Home::Path(Rc::clone(&job.path)), &route.home);
             }
+            pool.tell_what_is_missing(&ready.report);
             log::info(&format!("{} is ready", worker.name()));
             // others that wait for this path now know where it leads
             pool.sweep();
@@ -132,5 +140,29 @@ async fn live(
             },
             () = sleep(pool.settings.idle_stop) => return Some((worker, Ending::Dismiss)),
         };
+    }
+}
+
+/// What the log says of a worker's end. `ours`: it lived until we ended it, and then SIGKILL is no news.
+fn farewell(name: &str, ours: bool, ended: &Ended) -> String {
+    match ended {
+        Ended::Signal(SIGKILL) if ours => format!("{name} stopped"),
+        Ended::Exit(0) if ours => format!("{name} stopped"),
+        ended => format!("{name} ended: {ended}"),
+    }
+}
+
+/// How a launcher ends a worker.
+const SIGKILL: i32 = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_we_stopped_is_not_said_to_have_died() {
+        assert_eq!(farewell("w", true, &Ended::Signal(SIGKILL)), "w stopped");
+        assert_eq!(farewell("w", false, &Ended::Signal(SIGKILL)), "w ended: signal 9");
+        assert_eq!(farewell("w", true, &Ended::Signal(6)), "w ended: signal 6");
     }
 }

@@ -4,6 +4,7 @@
 //! Everything runs on one thread; no state is borrowed across an await.
 
 mod attend;
+mod missing;
 mod roster;
 mod verdict;
 
@@ -26,6 +27,7 @@ use bulkhead_ipc::edge::read::Ask;
 use roster::Roster;
 use std::{
     cell::{Cell, RefCell},
+    collections::BTreeSet,
     rc::Rc,
     time::Duration,
 };
@@ -59,6 +61,8 @@ struct State {
     backoff: Backoff,
     poison: Poison,
     closing: bool,
+    /// Capabilities that a warning has named.
+    told_missing: BTreeSet<String>,
 }
 
 /// One question on its way to a worker.
@@ -105,6 +109,7 @@ impl Pool {
             backoff: Backoff::default(),
             poison: Poison::default(),
             closing: false,
+            told_missing: BTreeSet::new(),
         };
         Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state) }))
     }

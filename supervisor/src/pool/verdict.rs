@@ -47,12 +47,12 @@ impl Shared {
                 state.routes.forget(&job.path);
                 return Verdict::Moved;
             }
+            // that was us
+            Fall::Died { .. } if state.closing => CallError::Stopping,
             Fall::Died { how, forbidden } => {
-                if !state.closing {
-                    state.backoff.died(&home, now, forbidden);
-                    state.poison.died((job.fingerprint, home), now);
-                    report(worker, &how);
-                }
+                state.backoff.died(&home, now, forbidden);
+                state.poison.died((job.fingerprint, home), now);
+                report(worker, &how);
                 CallError::WorkerDied { how }
             }
             Fall::Late { stuck } => {

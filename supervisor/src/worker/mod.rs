@@ -233,6 +233,12 @@ impl Worker {
         self.link.ended().await
     }
 
+    /// True until its end is known.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.link.is_live()
+    }
+
     /// What the log calls it.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -107,6 +107,7 @@ pub fn reaction(path: &str, n: u32, call: &Call) -> Vec<Act> {
         "stuck" => vec![progress(1), Act::Wait(Duration::MAX)],
         "stops-short" => vec![progress(1)],
         "dies" => vec![Act::Die(Ended::Signal(6))],
+        "dies-later" => vec![Act::Wait(Duration::from_secs(1)), Act::Die(Ended::Signal(9))],
         "forbidden" => vec![Act::Die(Ended::Signal(31))],
         "exits" => vec![Act::Die(Ended::Exit(101))],
         "nonsense" => vec![Act::Raw(vec![250, 1, 2])],
@@ -284,6 +285,7 @@ pub fn pool(fake: &Fake, demand: Demand) -> Pool {
 pub fn settings(demand: Demand) -> Settings {
     Settings {
         demand,
+        empty_root: false,
         deadline: Duration::from_secs(30),
         tool_names: ToolNames::Auto,
         output_schemas: OutputSchemas::Brief,

@@ -9,7 +9,7 @@ mod pointer;
 pub use gate::special_files;
 pub use owner::{Trust, check as check_owner};
 
-use crate::files::{self, Links};
+use crate::files::{self, Links, NoContents};
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use bulkhead_ipc::edge::FileId;
 use std::{
@@ -101,11 +101,14 @@ pub fn discover(path: &[u8], bounds: Bounds<'_>) -> Result<Found, ReadFailure> {
     let asked = identity(&asked_path)?;
     // `REPO/.git` means REPO
     let start = match asked_path.parent() {
-        Some(parent) if asked_path.ends_with(".git") && bounds.hold(parent) && is_git_dir(&asked_path) => parent,
+        Some(parent) if asked_path.ends_with(".git") && bounds.hold(parent) && looks_like_git_dir(&asked_path)? => {
+            parent
+        }
         _ => &asked_path,
     };
     if let Some(found) = climb(start, bounds)? {
-        if found.worktree.as_deref() != Some(start) && is_git_dir(start) && !start.starts_with(&found.git_dir) {
+        if found.worktree.as_deref() != Some(start) && !start.starts_with(&found.git_dir) && looks_like_git_dir(start)?
+        {
             return Err(refused(
                 Reason::Redirected,
                 "The path is a bare repository inside the working tree of another repository, which may have been \
@@ -114,7 +117,7 @@ pub fn discover(path: &[u8], bounds: Bounds<'_>) -> Result<Found, ReadFailure> {
         }
         return finish(found, asked, bounds);
     }
-    if is_git_dir(start) {
+    if looks_like_git_dir(start)? {
         let common_dir = pointer::common_dir(start, bounds)?;
         let bare = Pointed { worktree: None, git_dir: start.to_path_buf(), common_dir, link: Link::None };
         return finish(bare, asked, bounds);
@@ -146,6 +149,12 @@ struct Pointed {
     git_dir: PathBuf,
     common_dir: PathBuf,
     link: Link,
+}
+
+/// True where [`discover`] would go on upwards from `dir`: no repository's working tree starts there, and nothing there
+/// is refused.
+pub(crate) fn passes_over(dir: &Path, bounds: Bounds<'_>) -> bool {
+    matches!(pointer::follow(dir, bounds), Ok(None))
 }
 
 fn climb(start: &Path, bounds: Bounds<'_>) -> Result<Option<Pointed>, ReadFailure> {
@@ -188,7 +197,7 @@ pub(crate) fn resolve(path: &[u8], bounds: Bounds<'_>) -> Result<PathBuf, ReadFa
         Ok(_) => Err(refused(Reason::NoSuchPath, "The path is not a directory.")),
         Err(_) if !bounds.hold(&without_dots(&written)) => Err(outside()),
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(refused(Reason::PermissionDenied, "The path cannot be reached with the server's own rights."))
+            Err(refused(Reason::PermissionDenied, &files::out_of_reach("the path")))
         }
         Err(_) => Err(refused(Reason::NoSuchPath, "The path does not exist.")),
     }
@@ -210,22 +219,49 @@ fn without_dots(path: &Path) -> PathBuf {
 }
 
 /// True where Git would take `dir` for a git directory: it holds HEAD, objects and refs, the latter two perhaps in its
-/// common directory.
+/// common directory. False also where our rights do not reach that far.
 #[must_use]
 pub fn is_git_dir(dir: &Path) -> bool {
+    matches!(looks_like_git_dir(dir), Ok(true))
+}
+
+/// As [`is_git_dir`], but what our rights do not reach is not taken for absent: going on upwards would answer for another
+/// repository than the one that is there.
+fn looks_like_git_dir(dir: &Path) -> Result<bool, ReadFailure> {
+    // HEAD may also be a link to a branch that is not born, as very old Git made it
+    if reached(fs::symlink_metadata(dir.join("HEAD")), "`.git`")?.is_none() {
+        return Ok(false);
+    }
     let common = match files::read(&dir.join("commondir"), pointer::MAX_POINTER, Links::Refuse) {
         Ok(text) => pointer::path_in(&text, dir),
+        Err(denied @ NoContents::Denied) => return Err(denied.failure(OPERATION, ".git/commondir")),
         Err(_) => Some(dir.to_path_buf()),
     };
-    // HEAD may also be a link to a branch that is not born, as very old Git made it
-    fs::symlink_metadata(dir.join("HEAD")).is_ok()
-        && common.is_some_and(|common| common.join("objects").is_dir() && common.join("refs").is_dir())
+    let Some(common) = common else { return Ok(false) };
+    for name in ["objects", "refs"] {
+        let there = reached(fs::metadata(common.join(name)), "the directory of objects and references")?;
+        if !there.is_some_and(|meta| meta.is_dir()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What was found at a path; `None` where nothing is, or nothing that can be looked at for another reason than rights.
+fn reached<T>(looked: std::io::Result<T>, what: &str) -> Result<Option<T>, ReadFailure> {
+    match looked {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(refused(Reason::PermissionDenied, &files::out_of_reach(what)))
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 pub(crate) fn identity(path: &Path) -> Result<FileId, ReadFailure> {
     match fs::metadata(path) {
         Ok(meta) => Ok(files::file_id(&meta)),
-        Err(e) => Err(files::NoContents::of(&e).failure(OPERATION, "the repository's directory")),
+        Err(e) => Err(NoContents::of(&e).failure(OPERATION, "the repository's directory")),
     }
 }
 

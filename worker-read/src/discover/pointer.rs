@@ -1,7 +1,7 @@
 //! Files that name another directory: `.git`, `commondir`, and the `gitdir` that must point back.
 //! Trust: written by whoever made the repository; where they lead out of the ceilings they are refused by name.
 
-use super::{Bounds, Link, Pointed, identity, is_git_dir, refused};
+use super::{Bounds, Link, Pointed, identity, looks_like_git_dir, reached, refused};
 use crate::files::{self, Links, NoContents};
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use std::{
@@ -15,7 +15,9 @@ pub(super) const MAX_POINTER: u64 = 8 * 1024;
 /// The repository whose working tree starts at `dir`, if one does.
 pub(super) fn follow(dir: &Path, bounds: Bounds<'_>) -> Result<Option<Pointed>, ReadFailure> {
     let dot_git = dir.join(".git");
-    let Ok(meta) = fs::symlink_metadata(&dot_git) else { return Ok(None) };
+    let Some(meta) = reached(fs::symlink_metadata(&dot_git), "the directory in which `.git` is looked for")? else {
+        return Ok(None);
+    };
     let kind = meta.file_type();
     let (git_dir, link) = if kind.is_dir() {
         (dot_git, Link::Directory)
@@ -26,16 +28,16 @@ pub(super) fn follow(dir: &Path, bounds: Bounds<'_>) -> Result<Option<Pointed>, 
     } else {
         return Err(refused(Reason::SpecialFile, "`.git` is neither a directory nor a file.").at(b".git"));
     };
-    let Ok(git_dir) = fs::canonicalize(&git_dir) else {
+    let Some(git_dir) = reached(fs::canonicalize(&git_dir), "what `.git` leads to")? else {
         return match link {
             Link::File => Err(not_there()),
             _ => Ok(None),
         };
     };
     if !bounds.hold(&git_dir) {
-        return Err(leads_out("`.git` leads to a directory outside the allowed roots.", b".git"));
+        return Err(leads_out("`.git`", b".git"));
     }
-    if !is_git_dir(&git_dir) {
+    if !looks_like_git_dir(&git_dir)? {
         // Git goes on upwards past a directory of that name, and gives up at a file
         return if link == Link::File { Err(not_there()) } else { Ok(None) };
     }
@@ -58,7 +60,7 @@ pub(super) fn common_dir(git_dir: &Path, bounds: Bounds<'_>) -> Result<PathBuf, 
     let common = path_in(&text, git_dir).and_then(|path| fs::canonicalize(path).ok());
     match common {
         Some(common) if bounds.hold(&common) => Ok(common),
-        Some(_) => Err(leads_out("`commondir` leads to a directory outside the allowed roots.", b".git/commondir")),
+        Some(_) => Err(leads_out("`.git/commondir`", b".git/commondir")),
         None => Err(refused(Reason::Redirected, "`commondir` names no directory.").at(b".git/commondir")),
     }
 }
@@ -101,6 +103,10 @@ fn not_there() -> ReadFailure {
     refused(Reason::Redirected, "`.git` is a file that names no git directory.").at(b".git")
 }
 
-fn leads_out(details: &str, path: &[u8]) -> ReadFailure {
-    refused(Reason::Redirected, details).at(path)
+fn leads_out(what: &str, path: &[u8]) -> ReadFailure {
+    let details = format!(
+        "{what} leads to a directory outside the allowed roots. If this is a linked worktree or a submodule of yours, \
+         allow the main repository with another --root."
+    );
+    refused(Reason::Redirected, &details).at(path)
 }

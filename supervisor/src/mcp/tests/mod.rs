@@ -29,9 +29,10 @@ use tokio::{
     task::LocalSet,
 };
 
-pub(super) fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         demand: Demand::Required,
+        empty_root: false,
         deadline: Duration::from_secs(30),
         tool_names: ToolNames::Auto,
         output_schemas: OutputSchemas::Brief,
