@@ -16,6 +16,9 @@ const MAX_COMMITS: usize = 3_000_000;
 /// Commits that are still looked at after the walk seems finished, for clocks that were wrong (Git's `SLOP`).
 const SLOP: u32 = 5;
 
+/// Greatest generation that a commit-graph can hold (`gitformat-commit-graph`).
+const MAX_GENERATION: u32 = 0x3fff_ffff;
+
 const LEFT: u8 = 1;
 const RIGHT: u8 = 2;
 const BOTH: u8 = LEFT | RIGHT;
@@ -41,15 +44,35 @@ pub fn count(repo: &Repo, left: ObjectId, right: ObjectId, pace: &Pace) -> Resul
     if left == right {
         return Ok(Drift::default());
     }
-    let graph = repo.commit_graph();
-    let mut walk = Walk {
-        repo,
-        graph: graph.as_deref(),
-        known: HashMap::new(),
-        nodes: Vec::new(),
-        queue: BinaryHeap::new(),
-        open: 0,
-    };
+    if let Some(graph) = repo.commit_graph() {
+        match walk(repo, Some(&graph), left, right, pace) {
+            Err(Unfinished::GraphLies) => repo.drop_commit_graph(),
+            Err(Unfinished::Stopped(stopped)) => return Err(stopped),
+            Ok(drift) => return Ok(drift),
+        }
+    }
+    match walk(repo, None, left, right, pace) {
+        Ok(drift) => Ok(drift),
+        Err(Unfinished::Stopped(stopped)) => Err(stopped),
+        Err(Unfinished::GraphLies) => Ok(Drift { cut: true, ..Drift::default() }),
+    }
+}
+
+/// Why a walk has no result.
+enum Unfinished {
+    Stopped(Stopped),
+    /// The commit-graph contradicts itself.
+    GraphLies,
+}
+
+impl From<Stopped> for Unfinished {
+    fn from(stopped: Stopped) -> Self {
+        Unfinished::Stopped(stopped)
+    }
+}
+
+fn walk(repo: &Repo, graph: Option<&Graph>, left: ObjectId, right: ObjectId, pace: &Pace) -> Result<Drift, Unfinished> {
+    let mut walk = Walk { repo, graph, known: HashMap::new(), nodes: Vec::new(), queue: BinaryHeap::new(), open: 0 };
     walk.paint(left, LEFT);
     walk.paint(right, RIGHT);
     let mut oldest_single = i64::MAX;
@@ -75,7 +98,7 @@ pub fn count(repo: &Repo, left: ObjectId, right: ObjectId, pace: &Pace) -> Resul
             walk.open -= 1;
             oldest_single = oldest_single.min(time);
         }
-        for parent in walk.parents(node) {
+        for parent in walk.parents(node)? {
             walk.paint(parent, colour);
         }
     }
@@ -137,16 +160,22 @@ impl Walk<'_> {
         }
     }
 
-    fn parents(&self, node: u32) -> Vec<ObjectId> {
+    fn parents(&self, node: u32) -> Result<Vec<ObjectId>, Unfinished> {
         let node = &self.nodes[node as usize];
-        match (self.graph, node.position) {
-            (Some(graph), Some(position)) => graph
-                .commit_at(position)
-                .iter_parents()
-                .map_while(Result::ok)
-                .map(|parent| graph.id_at(parent).to_owned())
-                .collect(),
-            _ => self.repo.parents(node.id),
+        let (Some(graph), Some(position)) = (self.graph, node.position) else {
+            return Ok(self.repo.parents(node.id));
+        };
+        let commit = graph.commit_at(position);
+        let own = commit.generation();
+        let mut parents = Vec::new();
+        for parent in commit.iter_parents() {
+            let parent = parent.map_err(|_| Unfinished::GraphLies)?;
+            // zero was not computed, and the greatest stands for all above it
+            if (1..MAX_GENERATION).contains(&own) && graph.commit_at(parent).generation() >= own {
+                return Err(Unfinished::GraphLies);
+            }
+            parents.push(graph.id_at(parent).to_owned());
         }
+        Ok(parents)
     }
 }

@@ -1,12 +1,12 @@
 //! Recent commits, newest first by commit date as `git log` lists them, and what is shown of each.
 //! Trust: messages and names are the repository's; they are cut, made valid UTF-8, and never interpreted.
 
-use crate::repo::Repo;
+use crate::{commit::Commit, repo::Repo};
 use bulkhead_contract::{
     limits::{BRIEF_CONVENTION_WINDOW, MAX_SUBJECT_CHARS},
     results::RecentCommit,
 };
-use gix::{ObjectId, bstr::ByteSlice as _, objs::CommitRef};
+use gix::{ObjectId, bstr::ByteSlice as _};
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, HashSet},
@@ -57,7 +57,7 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
                 date: date(&commit),
             });
         }
-        let parents: Vec<ObjectId> = if repo.is_shallow(&id) { Vec::new() } else { commit.parents().collect() };
+        let parents: Vec<ObjectId> = if repo.is_shallow(&id) { Vec::new() } else { commit.parents };
         for parent in parents {
             if seen.insert(parent) {
                 let time = repo.commit_time(parent).unwrap_or(i64::MIN);
@@ -72,16 +72,15 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
     found
 }
 
-fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<CommitRef<'b>> {
-    use gix::objs::FindExt as _;
-    if repo.git.find_header(id).ok()?.size() > MAX_COMMIT {
+fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
+    if repo.git.find_header(id).is_ok_and(|header| header.size() > MAX_COMMIT) {
         return None;
     }
-    repo.git.objects.find_commit(&id, buffer).ok()
+    repo.commit(id, buffer)
 }
 
 /// Git's `%s`: the first paragraph in one line.
-fn subject(commit: &CommitRef<'_>) -> String {
+fn subject(commit: &Commit<'_>) -> String {
     let mut out: Vec<u8> = Vec::new();
     let lines = commit.message.lines().map(|line| line.trim_end_with(|c| c.is_ascii_whitespace()));
     for line in lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()) {
@@ -95,7 +94,7 @@ fn subject(commit: &CommitRef<'_>) -> String {
 
 /// Text of a commit in UTF-8. Of the encodings that the header may name, Latin-1 is read; others are kept as far as they
 /// are valid UTF-8.
-fn text(commit: &CommitRef<'_>, bytes: &gix::bstr::BStr) -> String {
+fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
     let latin = commit.encoding.is_some_and(|name| {
         [&b"iso-8859-1"[..], b"iso8859-1", b"latin1", b"latin-1"].iter().any(|known| name.eq_ignore_ascii_case(known))
     });
@@ -106,9 +105,9 @@ fn text(commit: &CommitRef<'_>, bytes: &gix::bstr::BStr) -> String {
     }
 }
 
-fn date(commit: &CommitRef<'_>) -> String {
-    let time = commit.author().ok().and_then(|who| who.time().ok()).unwrap_or_default();
-    time.format(gix::date::time::format::ISO8601_STRICT).unwrap_or_default()
+fn date(commit: &Commit<'_>) -> String {
+    let time = commit.author().and_then(|who| who.time().ok());
+    time.and_then(|time| time.format(gix::date::time::format::ISO8601_STRICT).ok()).unwrap_or_default()
 }
 
 /// The first `most` characters, with an ellipsis in place of the rest.

@@ -4,6 +4,9 @@
 use crate::{
     discover::Found,
     files::{self, NoContents, Version},
+    pace::Pace,
+    raw_index::{self, MAX_PATH, MAX_PATHS},
+    staged::Unfinished,
 };
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{
@@ -13,13 +16,13 @@ use gix::{
         entry::{Flags, Mode},
     },
 };
-use std::{fs, path::Path};
+use std::fs;
 
-const OPERATION: &str = "index";
-/// Bytes of an index file at most; some three million entries.
-const MAX_INDEX: u64 = 384 << 20;
-/// Files that present sparse directories may expand to, in all.
+pub(crate) const OPERATION: &str = "index";
+/// Files and directories that present sparse directories may expand to, in all.
 const MAX_EXPANDED: usize = 1_000_000;
+/// Names in a path at most; directories are followed by recursion.
+const MAX_DEPTH: usize = 512;
 
 /// One version of the index.
 pub struct Snapshot {
@@ -62,8 +65,8 @@ impl Snapshot {
         let state = match fs::symlink_metadata(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => State::new(hash),
             Err(e) => return Err(NoContents::of(&e).failure(OPERATION, ".git/index")),
-            Ok(meta) => {
-                plausible(&path, &meta)?;
+            Ok(_) => {
+                raw_index::check(&found.git_dir, &path, hash)?;
                 let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
                 let file = gix::index::File::at(&path, hash, false, options)
                     .map_err(|_| corrupt("The index cannot be read; `git fsck` and `git read-tree` can tell more."))?;
@@ -76,39 +79,42 @@ impl Snapshot {
     /// The same with its present sparse directories replaced by the files in them, as Git does before a status.
     ///
     /// # Errors
-    /// Where a tree cannot be read, or there is too much of it.
+    /// Where a tree cannot be read, there is too much of it, or the call's time is over.
     pub fn expanded(
         &self,
         is_present: impl Fn(&[u8]) -> bool,
         repo: &gix::Repository,
-    ) -> Result<Option<Self>, ReadFailure> {
+        pace: &Pace,
+    ) -> Result<Option<Self>, Unfinished> {
         let present: Vec<usize> = self.sparse.iter().copied().filter(|&at| is_present(self.path(at))).collect();
         if present.is_empty() {
             return Ok(None);
         }
         let mut state = self.state.clone();
         state.remove_tree();
-        let mut added = 0;
+        // trees count as well: some that hold no file at all name each other a million times over
+        let (mut met, mut bytes) = (0, 0);
         for &at in &present {
-            let entry = self.state.entry(at);
-            let mut todo = vec![(self.path(at).to_vec(), entry.id)];
+            let mut todo = vec![(self.path(at).to_vec(), self.state.entry(at).id)];
             while let Some((prefix, tree)) = todo.pop() {
-                let tree = repo.find_tree(tree).map_err(|_| missing("A tree of a sparse directory is missing."))?;
+                let tree = repo
+                    .find_tree(tree)
+                    .map_err(|_| Unfinished::Failed(missing("A tree of a sparse directory is missing.")))?;
                 for item in tree.iter() {
-                    let item = item.map_err(|_| corrupt("A tree of a sparse directory cannot be read."))?;
+                    pace.step(1)?;
+                    let item =
+                        item.map_err(|_| Unfinished::Failed(corrupt("A tree of a sparse directory cannot be read.")))?;
                     let mut path = [&prefix[..], item.filename()].concat();
+                    met += 1;
+                    bytes += path.len() as u64;
+                    if met > MAX_EXPANDED || bytes > MAX_PATHS || !fits(&path) {
+                        let details = "A sparse directory holds too many files, or is nested too deeply.";
+                        return Err(Unfinished::Failed(too_large(details)));
+                    }
                     if item.mode().is_tree() {
                         path.push(b'/');
                         todo.push((path, item.object_id()));
                         continue;
-                    }
-                    added += 1;
-                    if added > MAX_EXPANDED {
-                        return Err(ReadFailure::new(
-                            Reason::TooLarge,
-                            OPERATION,
-                            "A sparse directory holds too many files.",
-                        ));
                     }
                     let mode = Mode::from_bits_truncate(u32::from(item.mode().value()));
                     state.dangerously_push_entry(
@@ -123,7 +129,7 @@ impl Snapshot {
         }
         state.remove_entries(|at, _, entry| entry.mode.is_sparse() && present.binary_search(&at).is_ok());
         state.sort_entries();
-        Self::check(state, self.version).map(Some)
+        Self::check(state, self.version).map(Some).map_err(Unfinished::Failed)
     }
 
     fn check(state: State, version: Version) -> Result<Self, ReadFailure> {
@@ -143,6 +149,9 @@ impl Snapshot {
             let ordered = before.is_none_or(|before| before < (path, stage));
             if !ordered || !allowed(path, entry) {
                 return Err(corrupt("The index holds paths that Git does not allow, or not in Git's order."));
+            }
+            if !fits(path) {
+                return Err(too_large("The index holds a path that is too long, or nested too deeply."));
             }
             if entry.mode.is_submodule() && before.is_none_or(|(last, _)| last != path) {
                 snapshot.gitlinks.push(at);
@@ -169,28 +178,6 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
-/// Size and claimed number of entries, before the library reserves memory for them.
-fn plausible(path: &Path, meta: &fs::Metadata) -> Result<(), ReadFailure> {
-    if !meta.is_file() && !meta.is_symlink() {
-        return Err(NoContents::NotRegular.failure(OPERATION, ".git/index"));
-    }
-    if meta.len() > MAX_INDEX {
-        return Err(NoContents::TooLarge(MAX_INDEX).failure(OPERATION, ".git/index"));
-    }
-    let mut head = [0u8; 12];
-    let file = fs::File::open(path).map_err(|e| NoContents::of(&e).failure(OPERATION, ".git/index"))?;
-    let len = file.metadata().map_err(|e| NoContents::of(&e).failure(OPERATION, ".git/index"))?.len();
-    if std::io::Read::read_exact(&mut &file, &mut head).is_err() {
-        return Err(corrupt("The index is shorter than its header."));
-    }
-    let count = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
-    // 40 bytes of stat, at least 20 of id, 2 of flags, and a byte of path
-    if u64::from(count) * 63 > len {
-        return Err(corrupt("The index claims more entries than it can hold."));
-    }
-    Ok(())
-}
-
 /// Git's own rule for paths in an index (`verify_path`), as far as it does not depend on the file system.
 fn allowed(path: &[u8], entry: &Entry) -> bool {
     let path = if entry.mode.is_sparse() { path.strip_suffix(b"/").unwrap_or(b"") } else { path };
@@ -201,7 +188,16 @@ fn allowed(path: &[u8], entry: &Entry) -> bool {
             .all(|name| !name.is_empty() && name != b"." && name != b".." && !name.eq_ignore_ascii_case(b".git"))
 }
 
-fn corrupt(details: &str) -> ReadFailure {
+/// Whether a path fits what is walked by recursion and opened by name.
+fn fits(path: &[u8]) -> bool {
+    path.len() <= MAX_PATH && path.iter().filter(|&&byte| byte == b'/').count() < MAX_DEPTH
+}
+
+fn too_large(details: &str) -> ReadFailure {
+    ReadFailure::new(Reason::TooLarge, OPERATION, details).at(b".git/index")
+}
+
+pub(crate) fn corrupt(details: &str) -> ReadFailure {
     ReadFailure::new(Reason::Corrupt, OPERATION, details).at(b".git/index")
 }
 
@@ -212,6 +208,7 @@ fn missing(details: &str) -> ReadFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gix::{ObjectId, objs::Write as _};
 
     fn state(paths: &[&str]) -> State {
         let mut state = State::new(gix::hash::Kind::Sha1);
@@ -235,5 +232,53 @@ mod tests {
     fn entries_out_of_order_or_twice_are_refused() {
         assert!(Snapshot::check(state(&["b", "a"]), Version::default()).is_err());
         assert!(Snapshot::check(state(&["a", "a"]), Version::default()).is_err());
+    }
+
+    #[test]
+    fn a_path_that_is_nested_too_deeply_is_too_large() {
+        let deep = |names: usize| format!("{}x", "a/".repeat(names - 1));
+        assert!(Snapshot::check(state(&[&deep(512)]), Version::default()).is_ok());
+        let failure = Snapshot::check(state(&[&deep(513)]), Version::default()).expect_err("too deep");
+        assert_eq!(failure.reason, Reason::TooLarge);
+    }
+
+    fn pace(budget_ms: u32) -> Pace {
+        Pace::new(1, Default::default(), budget_ms, |_| {})
+    }
+
+    /// A repository, and what its sparse directory `s/` of the tree `of` expands to.
+    fn expanded(of: impl FnOnce(&gix::Repository) -> ObjectId, budget_ms: u32) -> Result<Option<Snapshot>, Unfinished> {
+        let temp = tempfile::tempdir().expect("a writable temporary directory");
+        let repo = gix::init_bare(temp.path()).expect("writable");
+        let mut state = State::new(gix::hash::Kind::Sha1);
+        let id = of(&repo);
+        state.dangerously_push_entry(Default::default(), id, Flags::empty(), Mode::DIR, "s/".into());
+        let sparse = Snapshot::check(state, Version::default()).expect("allowed");
+        sparse.expanded(|_| true, &repo, &pace(budget_ms))
+    }
+
+    fn tree(repo: &gix::Repository, names: impl Iterator<Item = String>, of: ObjectId) -> ObjectId {
+        let bytes: Vec<u8> =
+            names.flat_map(|name| [format!("40000 {name}\0").as_bytes(), of.as_slice()].concat()).collect();
+        repo.write_buf(gix::objs::Kind::Tree, &bytes).expect("writable")
+    }
+
+    #[test]
+    fn a_sparse_directory_of_too_many_directories_or_levels_is_too_large() {
+        let empty = gix::hash::Kind::Sha1.empty_tree();
+        let too_large = |unfinished| match unfinished {
+            Err(Unfinished::Failed(failure)) => failure.reason == Reason::TooLarge,
+            _ => false,
+        };
+        let many = |repo: &gix::Repository| tree(repo, (0..=MAX_EXPANDED).map(|n| format!("{n:07}")), empty);
+        assert!(too_large(expanded(many, 600_000)), "directories count");
+        let deep = |levels: usize| {
+            move |repo: &gix::Repository| {
+                (0..levels).fold(empty, |below, _| tree(repo, std::iter::once("d".to_owned()), below))
+            }
+        };
+        assert!(too_large(expanded(deep(MAX_DEPTH + 1), 600_000)));
+        assert!(matches!(expanded(deep(300), 600_000), Ok(Some(_))));
+        assert!(matches!(expanded(deep(300), 0), Err(Unfinished::Stopped(_))));
     }
 }

@@ -9,6 +9,7 @@
 pub mod ahead_behind;
 pub mod answers;
 pub mod changes;
+mod commit;
 pub mod discover;
 pub mod files;
 pub mod history;
@@ -21,6 +22,7 @@ pub mod operator_config;
 pub mod pace;
 pub mod place;
 pub mod probe;
+mod raw_index;
 pub mod refs;
 pub mod renames;
 pub mod repo;

@@ -12,15 +12,16 @@ use gix::{
 };
 use std::{
     cell::RefCell,
+    io::Read as _,
     path::{Path, PathBuf},
     rc::Rc,
 };
 
 const OPERATION: &str = "refs";
-/// Bytes of a loose reference at most.
+/// Bytes of a loose reference that are read, within which its first line must end.
 const MAX_LOOSE: u64 = 4 * 1024;
 /// Bytes of `packed-refs` at most; some two million references.
-const MAX_PACKED: u64 = 160 << 20;
+pub(crate) const MAX_PACKED: u64 = 160 << 20;
 /// References that lead to references, at most (Git: 5).
 const MAX_SYMREFS: usize = 5;
 
@@ -138,22 +139,25 @@ impl Refs {
         let own = !name.starts_with(b"refs/")
             || [&b"refs/bisect/"[..], b"refs/worktree/", b"refs/rewritten/"].iter().any(|own| name.starts_with(own));
         let dir = if own { &self.git_dir } else { &self.common_dir };
-        match open_beneath::read(dir, name, MAX_LOOSE) {
-            Ok(text) => return Ok(parse(&text)),
+        match beginning(dir, name) {
+            // one that is broken must not pass for one that is not there
+            Ok(text) => return parse(&text).map(Some).ok_or_else(|| broken(name)),
             Err(NoContents::Absent) if !behind_a_link(dir, name) => {}
             Err(NoContents::Absent | NoContents::NotRegular) => {
                 if let Some(linked) = irregular(dir, name)? {
                     return Ok(Some(Value::Name(linked)));
                 }
             }
-            Err(NoContents::TooLarge(_)) => return Ok(None),
-            Err(e) => return Err(e.failure(OPERATION, "a reference")),
+            Err(e) => return Err(e.failure(OPERATION, &format!(".git/{}", name.to_str_lossy()))),
         }
         if name == "HEAD" {
             return Ok(None);
         }
         let packed = self.packed()?;
-        Ok(find_packed(&packed, name).map(Value::Id))
+        match find_packed(&packed, name) {
+            Some(Packed { id: None, .. }) => Err(broken(name)),
+            found => Ok(found.and_then(|line| line.id).map(Value::Id)),
+        }
     }
 
     fn packed(&self) -> Result<Rc<Vec<u8>>, ReadFailure> {
@@ -231,15 +235,45 @@ fn parse(text: &[u8]) -> Option<Value> {
     ObjectId::from_hex(hex).ok().filter(|id| !id.is_null()).map(Value::Id)
 }
 
-fn line_of(line: &[u8]) -> Option<(ObjectId, &[u8])> {
-    let space = line.find_byte(b' ')?;
-    Some((ObjectId::from_hex(&line[..space]).ok()?, line[space + 1..].trim_end()))
+/// A line of `packed-refs`.
+struct Packed<'a> {
+    /// `None` where the line does not begin with one.
+    id: Option<ObjectId>,
+    name: &'a [u8],
 }
 
-/// The id of `name` in the text of `packed-refs`: by halves where the file says it is sorted, else line by line.
-fn find_packed(text: &[u8], name: &BStr) -> Option<ObjectId> {
+fn line_of(line: &[u8]) -> Option<Packed<'_>> {
+    let space = line.find_byte(b' ')?;
+    let id = ObjectId::from_hex(&line[..space]).ok().filter(|id| !id.is_null());
+    Some(Packed { id, name: line[space + 1..].trim_end() })
+}
+
+/// The first bytes of the loose reference called `name`: all of it, or at least its first line.
+fn beginning(dir: &Path, name: &BStr) -> Result<Vec<u8>, NoContents> {
+    let file = open_beneath::open(dir, name)?;
+    if !file.metadata().map_err(|e| NoContents::of(&e))?.is_file() {
+        return Err(NoContents::NotRegular);
+    }
+    let mut text = Vec::new();
+    file.take(MAX_LOOSE + 1).read_to_end(&mut text).map_err(|e| NoContents::of(&e))?;
+    if text.len() as u64 > MAX_LOOSE && !text.contains(&b'\n') {
+        return Err(NoContents::TooLarge(MAX_LOOSE));
+    }
+    Ok(text)
+}
+
+fn broken(name: &BStr) -> ReadFailure {
+    corrupt("A reference is broken: it holds neither an object's id nor the name of another reference.").at(&[
+        b".git/",
+        name.as_bytes(),
+    ]
+    .concat())
+}
+
+/// The line of `name` in the text of `packed-refs`: by halves where the file says it is sorted, else line by line.
+fn find_packed<'a>(text: &'a [u8], name: &BStr) -> Option<Packed<'a>> {
     let header = text.lines().next().filter(|line| line.starts_with(b"# pack-refs with:")).unwrap_or_default();
-    let by_lines = || text.lines().filter_map(line_of).find(|(_, theirs)| *theirs == name.as_bytes()).map(|(id, _)| id);
+    let by_lines = || text.lines().filter_map(line_of).find(|line| line.name == name.as_bytes());
     if !header.contains_str(" sorted") {
         return by_lines();
     }
@@ -252,9 +286,9 @@ fn find_packed(text: &[u8], name: &BStr) -> Option<ObjectId> {
             start = text[low..start - 1].rfind_byte(b'\n').map_or(low, |at| low + at + 1);
         }
         let end = text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at);
-        let Some((id, theirs)) = line_of(&text[start..end]) else { return by_lines() };
-        match theirs.cmp(name.as_bytes()) {
-            std::cmp::Ordering::Equal => return Some(id),
+        let Some(line) = line_of(&text[start..end]) else { return by_lines() };
+        match line.name.cmp(name.as_bytes()) {
+            std::cmp::Ordering::Equal => return Some(line),
             std::cmp::Ordering::Greater => high = start,
             std::cmp::Ordering::Less => {
                 low = end + 1;
@@ -303,7 +337,8 @@ mod tests {
             text += &format!("{} refs/tags/t{n:02}\n^{}\n", id('a'), id('b'));
         }
         text += &format!("{} refs/zz\n", id('c'));
-        let find = |name: &str| find_packed(text.as_bytes(), name.into()).map(|id| id.to_string());
+        let find =
+            |name: &str| find_packed(text.as_bytes(), name.into()).and_then(|line| line.id).map(|id| id.to_string());
         for n in 0..50 {
             assert_eq!(find(&format!("refs/tags/t{n:02}")), Some(id('a')), "{n}");
         }
@@ -319,8 +354,38 @@ mod tests {
             id('a'),
             id('c')
         );
-        assert_eq!(find_packed(text.as_bytes(), "refs/heads/a".into()).map(|id| id.to_string()), Some(id('a')));
-        assert_eq!(find_packed(text.as_bytes(), "refs/heads/c".into()).map(|id| id.to_string()), Some(id('c')));
+        let find = |name: &str| find_packed(text.as_bytes(), name.into()).map(|line| line.id.map(|id| id.to_string()));
+        assert_eq!(find("refs/heads/a"), Some(Some(id('a'))));
+        assert_eq!(find("refs/heads/b"), Some(None), "broken, which is not the same as absent");
+        assert_eq!(find("refs/heads/c"), Some(Some(id('c'))));
+        assert_eq!(find("refs/heads/d"), None);
+    }
+
+    #[test]
+    fn a_broken_reference_does_not_pass_for_an_unborn_branch() {
+        let temp = tempfile::tempdir().expect("a writable temporary directory");
+        let refs = Refs::new(temp.path().to_path_buf(), temp.path().to_path_buf());
+        std::fs::write(temp.path().join("HEAD"), "ref: refs/heads/main\n").expect("writable");
+        assert_eq!(refs.head().expect("unborn").id, None);
+        std::fs::create_dir_all(temp.path().join("refs/heads")).expect("writable");
+        let set = |text: &str| std::fs::write(temp.path().join("refs/heads/main"), text).expect("writable");
+        set(&format!("{}\n{}", id('a'), "junk".repeat(100_000)));
+        assert_eq!(refs.head().expect("its first line counts").id.map(|id| id.to_string()), Some(id('a')));
+        let long = "a".repeat(5000);
+        for (text, reason) in [
+            (id('0'), Reason::Corrupt),
+            (String::new(), Reason::Corrupt),
+            ("rubbish\n".to_owned(), Reason::Corrupt),
+            ("ref: ../../x\n".to_owned(), Reason::Corrupt),
+            (long, Reason::TooLarge),
+        ] {
+            set(&text);
+            assert_eq!(refs.head().expect_err("broken").reason, reason, "{}", &text[..text.len().min(40)]);
+            assert_eq!(refs.resolve("refs/heads/main".into()).expect_err("broken").reason, reason);
+        }
+        std::fs::remove_file(temp.path().join("refs/heads/main")).expect("there");
+        std::fs::write(temp.path().join("packed-refs"), format!("{} refs/heads/main\n", id('0'))).expect("writable");
+        assert_eq!(refs.head().expect_err("broken").reason, Reason::Corrupt);
     }
 
     #[test]

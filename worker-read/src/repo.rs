@@ -3,6 +3,7 @@
 
 use crate::{
     ahead_behind::{self, Drift},
+    commit::Commit,
     discover::{self, Found, Trust},
     files::{self, Links, NoContents, Version},
     history::{self, Recent},
@@ -18,14 +19,14 @@ use crate::{
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{ObjectId, objs::FindExt as _};
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{BTreeMap, HashSet},
     path::PathBuf,
     rc::Rc,
 };
 
 /// Bytes of `shallow` at most.
-const MAX_SHALLOW: u64 = 16 << 20;
+pub(crate) const MAX_SHALLOW: u64 = 16 << 20;
 /// Bytes of `info/exclude` or `info/attributes` at most.
 const MAX_INFO: u64 = 1 << 20;
 /// Files in the common directory whose change means that the repository is opened anew.
@@ -72,6 +73,7 @@ pub struct Repo {
     drift: RefCell<Option<(ObjectId, ObjectId, Drift)>>,
     recent: RefCell<Option<(ObjectId, usize, Rc<Recent>)>>,
     head_tree: RefCell<Option<(ObjectId, ObjectId)>>,
+    doubted: Cell<bool>,
 }
 
 impl Repo {
@@ -108,13 +110,15 @@ impl Repo {
             drift: RefCell::default(),
             recent: RefCell::default(),
             head_tree: RefCell::default(),
+            doubted: Cell::new(false),
         })
     }
 
-    /// True where nothing changed that decides how the repository is read.
+    /// True where nothing changed that decides how the repository is read, and every object that was asked for was
+    /// readable.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        self.deciding.iter().all(|(path, version)| files::version(path) == *version)
+        !self.doubted.get() && self.deciding.iter().all(|(path, version)| files::version(path) == *version)
     }
 
     /// True where there is no working tree to ask about.
@@ -198,6 +202,13 @@ impl Repo {
         graph
     }
 
+    /// Does without the commit-graph until it changes: it was found to lie.
+    pub(crate) fn drop_commit_graph(&self) {
+        if let Some((_, graph)) = &mut *self.graph.borrow_mut() {
+            *graph = None;
+        }
+    }
+
     /// True where the history of this clone ends at `id`.
     #[must_use]
     pub fn is_shallow(&self, id: &ObjectId) -> bool {
@@ -207,23 +218,33 @@ impl Repo {
     /// Parents of the commit, as far as this clone has them.
     #[must_use]
     pub fn parents(&self, id: ObjectId) -> Vec<ObjectId> {
-        let mut buffer = Vec::new();
         if self.is_shallow(&id) {
             return Vec::new();
         }
-        self.git
-            .objects
-            .find_commit_iter(&id, &mut buffer)
-            .map(|commit| commit.parent_ids().collect())
-            .unwrap_or_default()
+        self.commit(id, &mut Vec::new()).map(|commit| commit.parents).unwrap_or_default()
     }
 
     /// Committer time of the commit in seconds, if it is there.
     #[must_use]
     pub fn commit_time(&self, id: ObjectId) -> Option<i64> {
-        let mut buffer = Vec::new();
-        let commit = self.git.objects.find_commit_iter(&id, &mut buffer).ok()?;
-        Some(commit.committer().ok()?.seconds())
+        self.commit(id, &mut Vec::new()).map(|commit| commit.time())
+    }
+
+    /// The commit, if it is there and can be read.
+    pub(crate) fn commit<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
+        let found = self.git.objects.find(&id, buffer).ok();
+        let commit =
+            found.filter(|data| data.kind == gix::objs::Kind::Commit).and_then(|data| Commit::parse(data.data));
+        if commit.is_none() {
+            self.doubt();
+        }
+        commit
+    }
+
+    /// Notes that an object could not be read. The object database keeps what it once found missing or broken, so the
+    /// next call opens the repository anew.
+    pub fn doubt(&self) {
+        self.doubted.set(true);
     }
 
     /// The tree of the commit that HEAD is at.
@@ -238,6 +259,7 @@ impl Repo {
         }
         let tree = self.git.find_commit(head).ok().and_then(|commit| commit.tree_id().ok()).map(gix::Id::detach);
         let tree = tree.ok_or_else(|| {
+            self.doubt();
             if self.git.has_object(head) {
                 ReadFailure::new(Reason::Corrupt, "head", "The object that HEAD names is no commit that can be read.")
             } else {

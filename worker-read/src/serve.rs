@@ -173,7 +173,11 @@ impl Desk {
         });
         let served = catch_unwind(AssertUnwindSafe(|| {
             let repo = self.current()?;
-            answers::answer(repo, &call.ask, &pace).unwrap_or_else(|| Err(internal()))
+            let answer = answers::answer(repo, &call.ask, &pace).unwrap_or_else(|| Err(internal()));
+            if answer.as_ref().is_err_and(|e| matches!(e.reason, Reason::ObjectMissing | Reason::Corrupt)) {
+                repo.doubt();
+            }
+            answer
         }));
         served.unwrap_or_else(|_| {
             // whatever the panic left half-done goes with the handles

@@ -55,8 +55,12 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
     };
     let head = repo.refs.head()?;
     let tree = head.id.map(|id| repo.tree_of(id)).transpose()?;
-    let index = present(repo, repo.index()?, top)?;
-    let mut stopped = None;
+    let index = repo.index()?;
+    let (index, mut stopped) = match present(repo, Rc::clone(&index), top, pace) {
+        Ok(index) => (index, None),
+        Err(Unfinished::Stopped(why)) => (index, Some(why)),
+        Err(Unfinished::Failed(failure)) => return Err(failure),
+    };
     let staged = match staged::staged(&repo.git, &index, tree, pace) {
         Ok(staged) => staged,
         Err(Unfinished::Stopped(why)) => {
@@ -135,12 +139,12 @@ pub fn partial(stopped: Option<Stopped>, unreadable: Option<&[u8]>) -> Option<Pa
 }
 
 /// The index with its sparse directories taken apart where they are there after all.
-fn present(repo: &Repo, index: Rc<Snapshot>, top: &std::path::Path) -> Result<Rc<Snapshot>, ReadFailure> {
+fn present(repo: &Repo, index: Rc<Snapshot>, top: &std::path::Path, pace: &Pace) -> Result<Rc<Snapshot>, Unfinished> {
     if index.sparse.is_empty() {
         return Ok(index);
     }
     let is_there = |path: &[u8]| crate::files::bytes_path(path).is_some_and(|path| top.join(path).is_dir());
-    Ok(index.expanded(is_there, &repo.git)?.map_or(index, Rc::new))
+    Ok(index.expanded(is_there, &repo.git, pace)?.map_or(index, Rc::new))
 }
 
 /// A file that will be added can be what became of one that is gone.

@@ -99,8 +99,13 @@ pub fn inside(repo: &Repo, index: &Snapshot, at: usize, pace: &Pace, depth: usiz
     }
     let Some(nested) = checked_out(repo, index.path(at)) else { return Inside::default() };
     let Some(head) = head_of(&nested) else { return Inside::default() };
-    let (modified, untracked) =
-        status::read(&nested, Untracked::default(), pace, depth + 1).map_or((false, false), |sides| sides.dirt());
+    let (modified, untracked) = status::read(&nested, Untracked::default(), pace, depth + 1).map_or_else(
+        |_| {
+            nested.doubt();
+            (false, false)
+        },
+        |sides| sides.dirt(),
+    );
     Inside { commit: head != index.state.entry(at).id, modified, untracked }
 }
 

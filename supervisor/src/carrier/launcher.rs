@@ -321,3 +321,41 @@ impl Drop for Started {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(edge: &Rc<Edge>, message: &FromLauncher, received: Received) -> Result<(), String> {
+        edge.hear(&encode(message).expect("small"), received)
+    }
+
+    fn posted(edge: &Edge) -> Option<ToLauncher> {
+        edge.open.borrow_mut().unsent.pop_front().map(|packet| decode(&packet).expect("our own"))
+    }
+
+    #[test]
+    fn a_worker_whose_descriptors_were_cut_is_one_failed_spawn() {
+        let edge = Rc::new(Edge::default());
+        let mut cut = edge.request_spawn(WorkerKind::Read, None).expect("there is room");
+        let mut other = edge.request_spawn(WorkerKind::Read, None).expect("there is room");
+        while posted(&edge).is_some() {}
+        assert_eq!(heard(&edge, &FromLauncher::Spawned { ticket: 1, pid: 7 }, Received::Cut), Ok(()));
+        let why = cut.try_recv().expect("it is answered").expect_err("there is nothing to speak through").why;
+        assert!(why.contains("descriptors"), "{why}");
+        assert_eq!((posted(&edge), posted(&edge)), (Some(ToLauncher::Kill { pid: 7 }), None));
+        assert_eq!(heard(&edge, &FromLauncher::Ended { pid: 7, end: End::Signal(9) }, Received::Whole(vec![])), Ok(()));
+        assert!(edge.open.borrow().live.is_empty());
+        let fds = [(); 3].map(|()| io::pipe().expect("a pipe").0.into());
+        assert_eq!(heard(&edge, &FromLauncher::Spawned { ticket: 2, pid: 8 }, Received::Whole(fds.into())), Ok(()));
+        assert!(matches!(other.try_recv(), Ok(Ok(Started { pid: 8, .. }))));
+    }
+
+    #[test]
+    fn descriptors_cut_from_a_message_that_has_none_end_the_edge() {
+        let edge = Rc::new(Edge::default());
+        let message = FromLauncher::SpawnFailed { ticket: 1, errno: 11, step: "fork".into() };
+        let _answer = edge.request_spawn(WorkerKind::Read, None).expect("there is room");
+        assert!(heard(&edge, &message, Received::Cut).is_err());
+    }
+}

@@ -6,6 +6,7 @@ use super::{
     jsonrpc::RpcError,
     list::serves,
     result::{Rendered, render},
+    visible::visible,
 };
 use crate::{control::Control, reads::Reads, settings::Settings};
 use bulkhead_contract::catalogue;

@@ -206,7 +206,10 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::tests::{answered, status};
+    use crate::mcp::{
+        jsonrpc::error_line,
+        tests::{answered, status},
+    };
     use bulkhead_contract::catalogue;
 
     fn tool() -> &'static Tool {
@@ -252,6 +255,26 @@ mod tests {
             assert_eq!(value["_meta"].is_object(), era.is_modern());
             assert!(value.get("ttlMs").is_none());
         }
+    }
+
+    #[test]
+    fn no_text_of_an_answer_hides_anything() {
+        let hidden = "\u{85}\u{7f}\u{202e}\u{feff}\u{e0041}";
+        let failure = ReadFailure::new(Reason::Corrupt, "open", hidden);
+        let hidden_path = format!("/w/{hidden}").into_bytes();
+        for outcome in [Ok(Answered { canonical: hidden_path, ..answered() }), Err(CallError::Read(failure))] {
+            let Rendered::Payload { json, is_error } = render(tool(), "/w/app", outcome) else { panic!("no payload") };
+            let era = Era::ALL.into_iter().find(|era| era.has_structure()).expect("newer eras have it");
+            let wrapped = wrap(era, &json, is_error);
+            assert!(!hidden.chars().any(|c| wrapped.contains(c)), "{wrapped}");
+            let value: Value = serde_json::from_str(&wrapped).expect("results are JSON");
+            assert_eq!(value["content"][0]["text"], json, "whoever decodes once sees the escapes");
+            assert!(value["structuredContent"].to_string().contains("\u{202e}"), "the value is as it was");
+        }
+        let outside = CallError::Read(ReadFailure::new(Reason::OutsideRoots, "open", hidden));
+        let Rendered::Rpc(error) = render(tool(), "/w/app", Err(outside)) else { panic!("no protocol error") };
+        let line = error_line(None, &error);
+        assert!(!hidden.chars().any(|c| line.contains(c)), "{line}");
     }
 
     #[test]

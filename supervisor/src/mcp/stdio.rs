@@ -248,10 +248,10 @@ mod tests {
             move || _ = waits.fetch_add(1, Ordering::SeqCst)
         };
         let writes = Writes::default();
-        let input = Reluctant { stream: Pieces(vec![b"{\"a\"".to_vec(), b":1}\n".to_vec()].into_iter()), willing: false };
+        let input =
+            Reluctant { stream: Pieces(vec![b"{\"a\"".to_vec(), b":1}\n".to_vec()].into_iter()), willing: false };
         let output = Reluctant { stream: writes.clone(), willing: false };
-        let (io, flushed) =
-            start_waiting((input, wait(&waits)), (output, wait(&waits))).expect("threads start");
+        let (io, flushed) = start_waiting((input, wait(&waits)), (output, wait(&waits))).expect("threads start");
         let SessionIo { mut input, output } = io;
         let mut seen = Vec::new();
         while let Some(events) = input.blocking_recv() {

@@ -2,6 +2,7 @@
 //! Trust: `lstat` only; the race between this look and the library's open is the watchdog's.
 
 use super::{OPERATION, refused};
+use crate::{files::NoContents, raw_index::MAX_INDEX, refs::MAX_PACKED, repo::MAX_SHALLOW};
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use std::{fs, path::Path};
 
@@ -27,16 +28,29 @@ const IN_COMMON_DIR: &[&str] = &[
     "objects/info/commit-graphs/commit-graph-chain",
     "objects/pack",
 ];
+/// Bytes at most of what the library reads as a whole, and perhaps before we do.
+const SIZES: &[(&str, u64)] = &[
+    ("HEAD", 1 << 20),
+    ("index", MAX_INDEX),
+    ("packed-refs", MAX_PACKED),
+    ("shallow", MAX_SHALLOW),
+    ("info/grafts", 1 << 20),
+    ("objects/info/alternates", 64 << 10),
+    ("objects/info/commit-graphs/commit-graph-chain", 1 << 20),
+];
+/// Bytes of a replacing reference at most.
+const MAX_REPLACE: u64 = 64 << 10;
 /// Directories of which every entry is opened.
 const LISTED: &[&str] = &["objects", "objects/pack", "objects/info", "objects/info/commit-graphs", "refs/replace"];
 /// Entries of a listed directory that are looked at; the object directory has 259, and packs by the thousand are a
 /// repository in need of care.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Refuses FIFOs, sockets and devices where Git keeps files, and links that lead out of the git directory.
+/// Refuses FIFOs, sockets and devices where Git keeps files, links that lead out of the git directory, and files beyond
+/// measure.
 ///
 /// # Errors
-/// [`Reason::SpecialFile`] or [`Reason::Redirected`], naming the path.
+/// [`Reason::SpecialFile`], [`Reason::Redirected`] or [`Reason::TooLarge`], naming the path.
 pub fn special_files(git_dir: &Path, common_dir: &Path) -> Result<(), ReadFailure> {
     let inside = [git_dir, common_dir];
     let names =
@@ -44,6 +58,9 @@ pub fn special_files(git_dir: &Path, common_dir: &Path) -> Result<(), ReadFailur
     for (dir, name) in names {
         if let Ok(meta) = fs::symlink_metadata(dir.join(name)) {
             look(&dir.join(name), name, meta.file_type(), &inside)?;
+            if let Some((_, most)) = SIZES.iter().find(|(of, _)| of == name) {
+                size(&dir.join(name), name, *most)?;
+            }
         }
     }
     for dir in LISTED {
@@ -71,8 +88,20 @@ fn listed(dir: &Path, shown: &str, inside: &[&Path]) -> Result<(), ReadFailure> 
             let name = format!("{shown}/{}", entry.file_name().to_string_lossy());
             look(&entry.path(), &name, kind, inside)?;
         }
+        if shown == "refs/replace" {
+            size(&entry.path(), &format!("{shown}/{}", entry.file_name().to_string_lossy()), MAX_REPLACE)?;
+        }
     }
     Ok(())
+}
+
+fn size(path: &Path, name: &str, most: u64) -> Result<(), ReadFailure> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() && meta.len() > most => {
+            Err(NoContents::TooLarge(most).failure(OPERATION, &format!(".git/{name}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn look(path: &Path, name: &str, kind: fs::FileType, inside: &[&Path]) -> Result<(), ReadFailure> {
