@@ -138,6 +138,7 @@ impl Seen {
             }
             (Step::NotReached(_), Step::On(admitted)) => format!("{admitted} calls admitted; {}", self.bite),
             (Step::On(fatal), allow) => format!("{fatal} calls end the process; {}", allow.why_not()),
+            (Step::NotReached(_), allow @ Step::Failed(_)) => allow.why_not(),
             (kill, _) => kill.why_not(),
         }
     }

@@ -105,7 +105,7 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             code::ISOLATION_MISSING,
             format!(
                 "Refused: --isolation required is not met. Nothing takes `{}` away from the process that would read: {}. \
-                 The operator can mend the machine (`bulkhead doctor` says how) or accept less with --isolation best-effort.",
+                 The operator can mend the machine (`bulkhead doctor` shows each layer) or accept less with --isolation best-effort.",
                 cut(layer),
                 cut(cause).trim_end_matches('.')
             ),
