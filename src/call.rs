@@ -4,10 +4,7 @@
 use crate::options::Options;
 use bulkhead_supervisor::mcp::visible::visible;
 use serde_json::{Map, Value};
-use std::{
-    io::{IsTerminal as _, Write as _},
-    process::ExitCode,
-};
+use std::{io::IsTerminal as _, process::ExitCode};
 
 /// Calls `tool` and prints what it answers.
 pub fn run(options: Options, tool: &str, words: &[String]) -> ExitCode {
@@ -38,7 +35,7 @@ pub fn run(options: Options, tool: &str, words: &[String]) -> ExitCode {
     };
     let output = bulkhead_supervisor::start::call(options.settings, means, tool, Value::Object(arguments));
     let text = if terminal { indented(&output.payload_json) } else { output.payload_json };
-    if writeln!(std::io::stdout().lock(), "{text}").is_err() {
+    if bulkhead_supervisor::mcp::stdio::say(&text).is_err() {
         return ExitCode::FAILURE;
     }
     ExitCode::from(u8::from(output.is_error))

@@ -5,7 +5,7 @@ use crate::options::Options;
 use bulkhead_contract::isolation::{Demand, Report};
 use bulkhead_supervisor::doctor::{DoctorFacts, ProcessFacts};
 use serde_json::{Value, json};
-use std::{fmt::Write as _, io::Write as _, process::ExitCode};
+use std::{fmt::Write as _, process::ExitCode};
 
 /// How good it looks, also the exit status, and why it is not better.
 struct Verdict {
@@ -31,7 +31,7 @@ pub fn run(options: Options, json: bool) -> ExitCode {
     let facts = bulkhead_supervisor::start::doctor(options.settings, means, here);
     let verdict = setting.judge(&facts);
     let text = if json { setting.json(&facts, &verdict).to_string() } else { setting.text(&facts, &verdict) };
-    match writeln!(std::io::stdout().lock(), "{}", text.trim_end()) {
+    match bulkhead_supervisor::mcp::stdio::say(text.trim_end()) {
         Ok(()) => ExitCode::from(verdict.status),
         Err(_) => ExitCode::FAILURE,
     }

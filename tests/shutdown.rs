@@ -102,3 +102,26 @@ fn two_copies_do_not_know_each_other() {
     assert!(two.read("repo.brief", repo.path()).is_ok());
     assert!(two.finish().status.success());
 }
+
+/// A host may have made the pipe non-blocking for everybody who shares it; a slow reader still gets every byte.
+#[test]
+fn a_call_into_a_full_non_blocking_pipe_waits_for_its_reader() {
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+    use std::{io::Read as _, process::Stdio};
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    for n in 0..3_000 {
+        std::fs::write(repo.path().join(format!("untracked-file-with-a-long-name-{n}")), "").expect("ours");
+    }
+    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).expect("ours");
+    let mut command = place.command(env!("CARGO_BIN_EXE_bulkhead"));
+    command.arg("--root").arg(place.path()).args(["call", "repo.status", "limit=3000"]).current_dir(repo.path());
+    let mut child = command.stdout(writer).stderr(Stdio::null()).spawn().expect("it starts");
+    drop(command);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).expect("UTF-8");
+    assert!(child.wait().expect("ours").success());
+    let value: serde_json::Value = serde_json::from_str(&text).expect("all of it came");
+    assert_eq!(value["data"]["changedFiles"], 3_000);
+}

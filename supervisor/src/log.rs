@@ -2,7 +2,8 @@
 //! Trust: texts may quote workers and clients, so control characters are escaped and length and rate are bounded.
 //! Never secrets, and never the contents of a repository.
 
-use crate::settings::LogLevel;
+use crate::{mcp::stdio::write_line, settings::LogLevel};
+use bulkhead_sandbox::streams;
 use serde_json::json;
 use std::{
     io::{self, Write},
@@ -94,7 +95,7 @@ fn line(level: LogLevel, text: &str) {
 fn write(output: &mut impl Write, entries: &Receiver<Entry>) {
     while let Ok(entry) = entries.recv() {
         if let Entry::Line(line) = entry
-            && output.write_all(line.as_bytes()).is_err()
+            && write_line(output, &streams::pause, line.as_bytes()).is_err()
         {
             return;
         }

@@ -116,8 +116,16 @@ fn write(mut output: impl Write, ready: impl Fn(), mut lines: mpsc::Receiver<Str
     }
 }
 
+/// Writes one line to standard output and flushes it, waiting where a non-blocking stream is full.
+///
+/// # Errors
+/// When nobody can read it any more.
+pub fn say(text: &str) -> io::Result<()> {
+    write_line(&mut io::stdout(), &streams::pause, format!("{text}\n").as_bytes())
+}
+
 /// As `write_all` and `flush`, which forget how far they came where the stream would block.
-fn write_line(output: &mut impl Write, ready: &impl Fn(), mut rest: &[u8]) -> io::Result<()> {
+pub(crate) fn write_line(output: &mut impl Write, ready: &impl Fn(), mut rest: &[u8]) -> io::Result<()> {
     loop {
         let step = if rest.is_empty() { output.flush().map(|()| 0) } else { output.write(rest) };
         match step {
