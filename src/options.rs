@@ -49,7 +49,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
     let cwd = std::env::current_dir().ok();
     let ceiling = roots::settle(&flags.roots, cwd.as_deref(), home.as_deref());
     let demand = demand(flags)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_CORES);
+    let cores = bulkhead_sandbox::identity::processors().min(MAX_CORES);
     let settings = Settings {
         demand,
         deadline: Duration::from_secs(number(flags.deadline, &env::DEADLINE, 1..=3600, limits::DEFAULT_DEADLINE_SECS)?),

@@ -1,4 +1,4 @@
-//! As whom this process runs.
+//! As whom this process runs, and on what.
 //! Trust: the kernel's word.
 
 /// Whether the effective user is root. Systems without numeric users have none.
@@ -11,5 +11,21 @@ pub fn is_root() -> bool {
     #[cfg(not(unix))]
     {
         false
+    }
+}
+
+/// Processors that this process may run on, at least 1. The scheduler is asked, not the control group: a quota there
+/// changes how long work takes, not how much of it may go on at a time, and three files would have to be read for it.
+#[must_use]
+pub fn processors() -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sched::{CpuSet, sched_getaffinity};
+        let set = sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap_or_default();
+        (0..CpuSet::count()).filter(|processor| set.is_set(*processor).unwrap_or(false)).count().max(1)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        std::thread::available_parallelism().map_or(1, usize::from)
     }
 }
