@@ -7,7 +7,7 @@ use super::{
     spelling::Spelling,
 };
 use crate::settings::Settings;
-use bulkhead_contract::{catalogue, isolation::Demand, limits::MAX_INSTRUCTIONS_CHARS};
+use bulkhead_contract::{isolation::Demand, limits::MAX_INSTRUCTIONS_CHARS};
 use serde_json::{Map, Value, json};
 
 const NAME: &str = "bulkhead";
@@ -136,19 +136,11 @@ fn roots(settings: &Settings, room: usize) -> String {
     if settings.roots_text.is_empty() || text.chars().count() > room { String::new() } else { text }
 }
 
-/// A line for a person who started the server in a terminal.
-#[must_use]
-pub fn terminal_hint() -> String {
-    let first = catalogue::TOOLS.first().map_or("TOOL", |tool| tool.name);
-    format!(
-        "{NAME} {VERSION} speaks MCP on standard input and output; to try a tool by hand: bulkhead call {first} --help"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mcp::tests::settings;
+    use bulkhead_contract::catalogue;
 
     #[test]
     fn instructions_stay_within_their_bound() {

@@ -126,27 +126,38 @@ impl Walk<'_> {
     }
 
     pub(super) fn enter_ignore(&mut self, dir: &Dir, listing: &Listing, prefix: &[u8]) -> bool {
-        match rules(dir, listing, prefix, b".gitignore", &self.index.ignores, self.index, self.repo) {
-            Rules::Absent => return false,
-            Rules::Bytes(bytes) => self.patterns.push(&bytes, prefix),
-            Rules::Unreadable => {
-                self.note(&[prefix, b".gitignore"].concat());
-                return false;
-            }
-        }
-        true
+        let bytes = self.rules(dir, listing, prefix, b".gitignore", &self.index.ignores);
+        bytes.is_some_and(|bytes| {
+            self.patterns.push(&bytes, prefix);
+            true
+        })
     }
 
     fn enter_attributes(&mut self, dir: &Dir, listing: &Listing, prefix: &[u8]) -> bool {
-        match rules(dir, listing, prefix, b".gitattributes", &self.index.attributes, self.index, self.repo) {
-            Rules::Absent => return false,
-            Rules::Bytes(bytes) => self.attributes.push(&bytes, prefix),
+        let bytes = self.rules(dir, listing, prefix, b".gitattributes", &self.index.attributes);
+        bytes.is_some_and(|bytes| {
+            self.attributes.push(&bytes, prefix);
+            true
+        })
+    }
+
+    /// The rule file `name` of the directory, if it is there; one that cannot be read makes the answer partial.
+    fn rules(
+        &mut self,
+        dir: &Dir,
+        listing: &Listing,
+        prefix: &[u8],
+        name: &[u8],
+        indexed: &[usize],
+    ) -> Option<Vec<u8>> {
+        match rules(dir, listing, prefix, name, indexed, self.index, self.repo) {
+            Rules::Absent => None,
+            Rules::Bytes(bytes) => Some(bytes),
             Rules::Unreadable => {
-                self.note(&[prefix, b".gitattributes"].concat());
-                return false;
+                self.note(&[prefix, name].concat());
+                None
             }
         }
-        true
     }
 
     #[allow(clippy::too_many_arguments, reason = "one level of a recursion, all of it state of that level")]
