@@ -64,11 +64,14 @@ pub fn input(tool: &Tool) -> Value {
 /// Schema of a tool's results, errors included: `data` in good ones, `error` in bad ones.
 #[must_use]
 pub fn output(tool: &Tool, detail: Detail) -> Value {
-    let error = json!({
-        "type": "object",
-        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
-        "required": ["code", "message"],
-    });
+    let error = match detail {
+        Detail::Brief => json!({"type": "object"}),
+        Detail::Full => json!({
+            "type": "object",
+            "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
+            "required": ["code", "message"],
+        }),
+    };
     let mut properties = Map::new();
     properties.insert("tool".into(), json!({"type": "string"}));
     properties.insert("readOnly".into(), json!({"type": "boolean"}));
@@ -130,17 +133,31 @@ fn fields(rows: &[Field], detail: Detail) -> Map<String, Value> {
         properties.insert(row.name.into(), Value::Object(schema));
     }
     let mut root = object(properties);
-    require(&mut root, rows.iter().filter(|row| !row.optional).map(|row| row.name));
+    if detail == Detail::Full {
+        require(&mut root, rows.iter().filter(|row| !row.optional).map(|row| row.name));
+    }
     root
 }
 
 fn holds(shape: &Shape, detail: Detail) -> Map<String, Value> {
     let schema = match (shape, detail) {
         (Shape::Text, _) => json!({"type": "string"}),
-        (Shape::Count, _) => json!({"type": "integer", "minimum": 0}),
+        (Shape::Count, Detail::Brief) => json!({"type": "integer"}),
+        (Shape::Count, Detail::Full) => json!({"type": "integer", "minimum": 0}),
+        (Shape::Integer, _) => json!({"type": "integer"}),
         (Shape::Boolean, _) => json!({"type": "boolean"}),
-        (Shape::OneOf(words), _) => json!({"type": "string", "enum": words}),
-        (Shape::Nullable(what), _) => json!({"description": format!("{what}, or null")}),
+        // what the words are is said in full schemas: lists are read by agents, who pay for every byte
+        (Shape::OneOf(_), Detail::Brief) => json!({"type": "string"}),
+        (Shape::OneOf(words), Detail::Full) => json!({"type": "string", "enum": words}),
+        (Shape::Nullable(_) | Shape::Any(_) | Shape::NullableObject(_), Detail::Brief) => json!({}),
+        (Shape::Nullable(what), Detail::Full) => json!({"description": format!("{what}, or null")}),
+        (Shape::Any(what), Detail::Full) => json!({"description": what}),
+        (Shape::NullableObject(rows), Detail::Full) => {
+            // without a type: hosts choke on type arrays, and null is allowed
+            let mut fields = fields(rows, detail);
+            fields.remove("type");
+            Value::Object(fields)
+        }
         (Shape::Object(_), Detail::Brief) => json!({"type": "object"}),
         (Shape::Object(rows), Detail::Full) => Value::Object(fields(rows, detail)),
         (Shape::List(_), Detail::Brief) => json!({"type": "array"}),

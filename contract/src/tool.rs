@@ -164,6 +164,20 @@ pub struct Field {
     pub description: &'static str,
 }
 
+impl Field {
+    /// A field that every answer has.
+    #[must_use]
+    pub const fn always(name: &'static str, shape: Shape, description: &'static str) -> Field {
+        Field { name, shape, optional: false, description }
+    }
+
+    /// A field that some answers lack.
+    #[must_use]
+    pub const fn sometimes(name: &'static str, shape: Shape, description: &'static str) -> Field {
+        Field { name, shape, optional: true, description }
+    }
+}
+
 /// What a result field holds.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
@@ -178,8 +192,14 @@ pub enum Shape {
     /// A value that may be null; the word says what it is otherwise. Rendered without a type, because hosts choke on
     /// type arrays and unions.
     Nullable(&'static str),
+    /// An integer that may be negative.
+    Integer,
+    /// Any JSON value; the word says what it usually is. Rendered without a type.
+    Any(&'static str),
     /// An object with these fields, open for later ones.
     Object(&'static [Field]),
+    /// Such an object, or null. Rendered without a type.
+    NullableObject(&'static [Field]),
     /// A list of such values.
     List(&'static Shape),
 }

@@ -1,37 +1,20 @@
 //! Toolset `inspect`: one repository, read only (contract `tools.json`, `results.md`, corrected by `corrections.md`).
 //! Trust: constants.
 
+use super::shared::*;
 use crate::{
-    limits::{BRIEF_COMMITS, DEFAULT_STATUS_ROWS, MAX_CURSOR_CHARS, MAX_REPO_ID_CHARS, MAX_STATUS_ROWS},
+    limits::{BRIEF_COMMITS, DEFAULT_STATUS_ROWS, MAX_STATUS_ROWS},
     tool::{Annotations, Argument, Field, Kind, Shape, Tool, Toolset},
 };
 
-const REPO_PATH: Argument = Argument {
-    name: "repoPath",
-    kind: Kind::Path,
-    required: true,
-    description: "Absolute path of the repository or of a directory in it.",
-};
-
-const REPO_ID: Argument = Argument {
-    name: "repoId",
-    kind: Kind::Text { min: 0, max: MAX_REPO_ID_CHARS },
-    required: false,
-    description: "Label for the audit log; does not choose the repository.",
-};
+/// This family.
+pub(super) const TOOLS: &[Tool] = &[BRIEF, STATUS, CHANGES];
 
 const LIMIT: Argument = Argument {
     name: "limit",
     kind: Kind::Integer { min: 1, max: MAX_STATUS_ROWS as i64, default: Some(DEFAULT_STATUS_ROWS as i64) },
     required: false,
     description: "Most rows of this page; a long page may be cut earlier.",
-};
-
-const CURSOR: Argument = Argument {
-    name: "cursor",
-    kind: Kind::Text { min: 0, max: MAX_CURSOR_CHARS },
-    required: false,
-    description: "nextCursor of the page before, unchanged.",
 };
 
 /// `repo.brief`.
@@ -201,75 +184,10 @@ const TOTALS: &[Field] = &[
     field("conflicted", Shape::Count, "Unmerged rows."),
 ];
 
-const PARTIAL: &[Field] = &[
-    field("reason", Shape::Text, "Stable name, for example `deadline`."),
-    field("details", Shape::Text, "What was left out and how to get it."),
-];
-
-const ESCAPED: Shape = Shape::OneOf(&["escaped"]);
-
-const fn field(name: &'static str, shape: Shape, description: &'static str) -> Field {
-    Field { name, shape, optional: false, description }
-}
-
-const fn sometimes(name: &'static str, shape: Shape, description: &'static str) -> Field {
-    Field { name, shape, optional: true, description }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::agreement::both, *};
     use crate::{path::PathEncoding, results::*};
-    use serde_json::Value;
-    use std::collections::BTreeSet;
-
-    /// Fails where a value and its rows differ: a key without a row, a row without a key, a value of another shape.
-    fn agrees(at: &str, shape: &Shape, value: &Value) {
-        match shape {
-            Shape::Text => assert!(value.is_string(), "{at}: {value}"),
-            Shape::Count => assert!(value.is_u64(), "{at}: {value}"),
-            Shape::Boolean => assert!(value.is_boolean(), "{at}: {value}"),
-            Shape::OneOf(words) => assert!(value.as_str().is_some_and(|w| words.contains(&w)), "{at}: {value}"),
-            Shape::Nullable(_) => assert!(!value.is_object() && !value.is_array(), "{at}: {value}"),
-            Shape::List(item) => {
-                let items = value.as_array().expect("a list shape holds a list");
-                assert!(!items.is_empty(), "{at}: the sample is empty and proves nothing");
-                items.iter().for_each(|one| agrees(&format!("{at}[]"), item, one));
-            }
-            Shape::Object(fields) => {
-                let object = value.as_object().expect("an object shape holds an object");
-                let keys: BTreeSet<_> = object.keys().map(String::as_str).collect();
-                let rows: BTreeSet<_> = fields.iter().map(|field| field.name).collect();
-                assert_eq!(keys, rows, "{at}");
-                fields.iter().for_each(|f| agrees(&format!("{at}.{}", f.name), &f.shape, &object[f.name]));
-            }
-        }
-    }
-
-    /// Fails where a field that the rows call required may be left out of the JSON.
-    fn required_stay(at: &str, fields: &[Field], value: &Value) {
-        let object = value.as_object().expect("an object shape holds an object");
-        for field in fields {
-            let Some(inner) = object.get(field.name) else {
-                assert!(field.optional, "{at}.{} may be absent", field.name);
-                continue;
-            };
-            assert!(!field.optional, "{at}.{} is there in the poorest value", field.name);
-            match (&field.shape, inner) {
-                (Shape::Object(rows), _) => required_stay(field.name, rows, inner),
-                (Shape::List(Shape::Object(rows)), Value::Array(items)) => {
-                    items.iter().for_each(|one| required_stay(field.name, rows, one));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn both(tool: &Tool, rich: &impl serde::Serialize, poor: &impl serde::Serialize) {
-        let json = |value| serde_json::to_value(value).expect("results serialise");
-        agrees(tool.name, &Shape::Object(tool.data), &serde_json::to_value(rich).expect("results serialise"));
-        required_stay(tool.name, tool.data, &json(poor));
-    }
 
     fn rich_row() -> StatusRow {
         StatusRow {

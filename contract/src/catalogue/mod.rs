@@ -1,12 +1,60 @@
 //! The tools that answer, in the order in which they are listed. What is not built yet has no row.
 //! Trust: constants; names looked up here come from callers and are only compared.
 
+#[cfg(test)]
+mod agreement;
+mod checkouts;
+mod conflict;
+mod diff;
+mod fleet;
+mod history;
 mod inspect;
+mod refs;
+mod safety;
+mod scope;
+mod shared;
 
 use crate::{nearest::nearest, tool::Tool};
 
+/// The families in the order of the list.
+const FAMILIES: &[&[Tool]] = &[
+    inspect::TOOLS,
+    refs::TOOLS,
+    history::TOOLS,
+    scope::TOOLS,
+    diff::TOOLS,
+    checkouts::TOOLS,
+    conflict::TOOLS,
+    fleet::TOOLS,
+    safety::TOOLS,
+];
+
+const COUNT: usize = {
+    let (mut count, mut at) = (0, 0);
+    while at < FAMILIES.len() {
+        count += FAMILIES[at].len();
+        at += 1;
+    }
+    count
+};
+
 /// Every tool.
-pub static TOOLS: &[Tool] = &[inspect::BRIEF, inspect::STATUS, inspect::CHANGES];
+pub static TOOLS: &[Tool] = {
+    const ALL: [Tool; COUNT] = {
+        let mut all = [FAMILIES[0][0]; COUNT];
+        let (mut count, mut family) = (0, 0);
+        while family < FAMILIES.len() {
+            let mut at = 0;
+            while at < FAMILIES[family].len() {
+                all[count] = FAMILIES[family][at];
+                (count, at) = (count + 1, at + 1);
+            }
+            family += 1;
+        }
+        all
+    };
+    &ALL
+};
 
 /// The tool of that name, in either spelling.
 #[must_use]

@@ -2,10 +2,26 @@
 //! Trust: filled by workers from hostile repositories; texts in them are data and are only ever rendered as JSON strings.
 
 mod brief;
+mod checkouts;
+mod conflict;
+mod diff;
+mod fleet;
+mod history;
+mod refs;
+mod safety;
+mod scope;
 mod status;
 
 pub use brief::{
     Brief, BriefHead, BriefSubmodules, BriefWorkingTree, Conventions, Operation, RecentCommit, SubmoduleRow,
     SubmoduleState,
 };
+pub use checkouts::*;
+pub use conflict::*;
+pub use diff::*;
+pub use fleet::*;
+pub use history::*;
+pub use refs::*;
+pub use safety::*;
+pub use scope::*;
 pub use status::{Changes, ChangesTotals, Partial, Status, StatusRow};

@@ -1,6 +1,7 @@
 //! One file per edge between two processes: its request and reply enums and what is legal in which phase.
 //! Trust: definitions only; the receiving side of each edge asks `legal` before it acts on a message.
 
+pub mod asks;
 pub mod launcher;
 pub mod read;
 

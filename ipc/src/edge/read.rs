@@ -1,13 +1,16 @@
 //! Supervisor ⇄ worker-read. The first frame to the worker is the launcher's `Init`; all later ones are the supervisor's.
 //! Trust: both sides treat the other as taken over; a message that is not legal in its phase ends the worker.
 
-use super::FileId;
+use super::{FileId, asks};
 use crate::Error;
 use bincode::{Decode, Encode};
 use bulkhead_contract::{
     failure::ReadFailure,
     isolation::{Demand, Report},
-    results::{Brief, Changes, Status},
+    results::{
+        BranchStack, Brief, Changes, CommitDetails, Conflict, DigestEvents, History, Preflight, RadarEntry, Records,
+        Reflog, Refs, RestorePoints, Scope, Semantic, Status, Submodules, TextDiff, Timeline, TimelineEvent, Worktrees,
+    },
 };
 
 /// What a worker-read hears.
@@ -93,6 +96,42 @@ pub enum Ask {
     Status(Page),
     /// `worktree.changes`.
     Changes(Page),
+    /// `repo.refs`.
+    Refs(asks::Refs),
+    /// `repo.reflog`.
+    Reflog(asks::Reflog),
+    /// `repo.branchStack`.
+    BranchStack(asks::BranchStack),
+    /// `repo.history`.
+    History(asks::History),
+    /// `repo.scope`.
+    Scope(asks::Scope),
+    /// `diff.text`.
+    TextDiff(asks::TextDiff),
+    /// `commit.details`.
+    CommitDetails(asks::CommitDetails),
+    /// `diff.semantic` and `diff.semanticFallbacks`.
+    Semantic(asks::Semantic),
+    /// `submodule.status`.
+    Submodules(asks::Submodules),
+    /// `worktree.list`.
+    Worktrees(asks::Worktrees),
+    /// `repo.conflictPreflight`.
+    Preflight(asks::Preflight),
+    /// `conflict.read`.
+    Conflict(asks::Conflict),
+    /// One repository of `fleet.radar`.
+    Radar(asks::Radar),
+    /// One repository of `fleet.digest`.
+    Digest(asks::Digest),
+    /// `safety.timeline`.
+    Timeline(asks::Timeline),
+    /// `safety.eventDetails`.
+    TimelineEvent(asks::TimelineEvent),
+    /// `flux.latestRestorePoint`, `flux.restorePoints` and `flux.restorePointDetails`.
+    RestorePoints(asks::RestorePoints),
+    /// What a run directory holds; asked of a worker for a run directory, not for a repository.
+    Records(asks::Records),
 }
 
 /// Which rows of a long list.
@@ -181,6 +220,42 @@ pub enum Reply {
     Status(Box<Status>),
     /// To [`Ask::Changes`].
     Changes(Box<Changes>),
+    /// To [`Ask::Refs`].
+    Refs(Box<Refs>),
+    /// To [`Ask::Reflog`].
+    Reflog(Box<Reflog>),
+    /// To [`Ask::BranchStack`].
+    BranchStack(Box<BranchStack>),
+    /// To [`Ask::History`].
+    History(Box<History>),
+    /// To [`Ask::Scope`].
+    Scope(Box<Scope>),
+    /// To [`Ask::TextDiff`].
+    TextDiff(Box<TextDiff>),
+    /// To [`Ask::CommitDetails`].
+    CommitDetails(Box<CommitDetails>),
+    /// To [`Ask::Semantic`].
+    Semantic(Box<Semantic>),
+    /// To [`Ask::Submodules`].
+    Submodules(Box<Submodules>),
+    /// To [`Ask::Worktrees`].
+    Worktrees(Box<Worktrees>),
+    /// To [`Ask::Preflight`].
+    Preflight(Box<Preflight>),
+    /// To [`Ask::Conflict`].
+    Conflict(Box<Conflict>),
+    /// To [`Ask::Radar`].
+    Radar(Box<RadarEntry>),
+    /// To [`Ask::Digest`].
+    Digest(Box<DigestEvents>),
+    /// To [`Ask::Timeline`].
+    Timeline(Box<Timeline>),
+    /// To [`Ask::TimelineEvent`].
+    TimelineEvent(Box<TimelineEvent>),
+    /// To [`Ask::RestorePoints`].
+    RestorePoints(Box<RestorePoints>),
+    /// To [`Ask::Records`].
+    Records(Box<Records>),
 }
 
 /// Where the conversation stands, as the supervisor sees it.

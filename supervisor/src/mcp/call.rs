@@ -5,7 +5,7 @@ use super::{
     jsonrpc::RpcError,
     list::{Lists, serves},
 };
-use crate::{plan, reads::Question, settings::Settings};
+use crate::{plan, settings::Settings, work::Work};
 use bulkhead_contract::{
     args::{self, shown},
     catalogue,
@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 pub struct Prepared {
     /// The row of its tool.
     pub tool: &'static Tool,
-    /// What to ask.
-    pub question: Question,
+    /// What to do.
+    pub work: Work,
 }
 
 /// Checks the params of a `tools/call`.
@@ -59,9 +59,9 @@ pub fn prepare_tool(tool: &'static Tool, arguments: &Value, settings: &Settings)
             data: Some(json!({ "environmentVariable": invalid.source, "details": invalid.details })),
         });
     }
-    let question = plan::question(tool, &checked, arguments)
+    let work = plan::work(tool, &checked, arguments)
         .ok_or_else(|| RpcError::new(code::INTERNAL, "Internal error", format!("no worker answers {}", tool.name)))?;
-    Ok(Prepared { tool, question })
+    Ok(Prepared { tool, work })
 }
 
 /// The error for a name that is no tool, or that the operator does not serve.

@@ -30,10 +30,10 @@ pub async fn call_once<R: Reads>(reads: &R, settings: &Settings, tool: &str, arg
         Ok(prepared) => prepared,
         Err(error) => return refused(&error),
     };
-    let asked = prepared.question.path.clone();
+    let asked = prepared.work.asked().to_owned();
     // the other end is kept: without it the worker would have nobody to wait for
     let (_stopper, control) = Control::pair(None);
-    match render(row, &asked, reads.read(prepared.question, control).await) {
+    match render(row, &asked, prepared.work.done(reads, settings, control).await) {
         Rendered::Payload { json, is_error } => CallOutput { payload_json: json, is_error },
         Rendered::Rpc(error) => refused(&error),
     }

@@ -2,7 +2,7 @@
 //! Trust: values come from workers that may be taken over; they are typed, cut where they are texts, and only written out.
 
 use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json, visible::visible};
-use crate::outcome::{Answered, CallError};
+use crate::{outcome::CallError, work::Done};
 use bulkhead_contract::{
     canonical,
     failure::{ReadFailure, Reason, code},
@@ -10,7 +10,6 @@ use bulkhead_contract::{
     path,
     tool::Tool,
 };
-use bulkhead_ipc::edge::read::Reply;
 use serde_json::{Map, Value, json};
 
 /// Where the operator names the allowed roots.
@@ -34,12 +33,9 @@ pub enum Rendered {
 
 /// Renders the end of a call of `tool` on `asked`, the caller's path.
 #[must_use]
-pub fn render(tool: &Tool, asked: &str, outcome: Result<Answered, CallError>) -> Rendered {
+pub fn render(tool: &Tool, asked: &str, outcome: Result<Done, CallError>) -> Rendered {
     match outcome {
-        Ok(answered) => match data(tool, answered.reply) {
-            Some(data) => good(tool, &answered.canonical, data),
-            None => failed(tool, &CallError::WorkerDied { how: "it answered another question".into() }),
-        },
+        Ok(done) => good(tool, done),
         Err(CallError::Read(ReadFailure { reason: Reason::OutsideRoots, details, .. })) => Rendered::Rpc(RpcError {
             code: code::OUTSIDE_ROOTS,
             message: format!(
@@ -77,24 +73,16 @@ pub fn wrap(era: Era, payload: &str, is_error: bool) -> String {
     format!("{{{meta}\"content\":[{{\"text\":{text},\"type\":\"text\"}}],\"isError\":{is_error}{kind}{structure}}}")
 }
 
-fn data(tool: &Tool, reply: Reply) -> Option<Value> {
-    // going through a value sorts the keys, as the contract has them
-    match (tool.name, reply) {
-        ("repo.brief", Reply::Brief(brief)) => serde_json::to_value(brief).ok(),
-        ("repo.status", Reply::Status(status)) => serde_json::to_value(status).ok(),
-        ("worktree.changes", Reply::Changes(changes)) => serde_json::to_value(changes).ok(),
-        _ => None,
-    }
-}
-
-fn good(tool: &Tool, canonical: &[u8], data: Value) -> Rendered {
-    let (repo_path, encoding) = path::text_of(canonical);
+fn good(tool: &Tool, done: Done) -> Rendered {
     let mut payload = envelope(tool);
-    payload.insert("repoPath".into(), repo_path.into());
-    if encoding.is_some() {
-        payload.insert("repoPathEncoding".into(), "escaped".into());
+    if let Some(canonical) = &done.canonical {
+        let (repo_path, encoding) = path::text_of(canonical);
+        payload.insert("repoPath".into(), repo_path.into());
+        if encoding.is_some() {
+            payload.insert("repoPathEncoding".into(), "escaped".into());
+        }
     }
-    payload.insert("data".into(), data);
+    payload.insert("data".into(), done.data);
     Rendered::Payload { json: visible(Value::Object(payload).to_string()), is_error: false }
 }
 
@@ -206,17 +194,14 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::{
-        jsonrpc::error_line,
-        tests::{answered, status},
-    };
+    use crate::mcp::{jsonrpc::error_line, tests::answered};
     use bulkhead_contract::catalogue;
 
     fn tool() -> &'static Tool {
         catalogue::find("repo.status").expect("the tool has a row")
     }
 
-    fn payload(outcome: Result<Answered, CallError>) -> (Value, bool) {
+    fn payload(outcome: Result<Done, CallError>) -> (Value, bool) {
         match render(tool(), "/w/app", outcome) {
             Rendered::Payload { json, is_error } => (serde_json::from_str(&json).expect("payloads are JSON"), is_error),
             Rendered::Rpc(error) => panic!("not a payload: {error:?}"),
@@ -236,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_path_that_is_no_text_is_marked() {
-        let (value, _) = payload(Ok(Answered { canonical: b"/w/\xff".to_vec(), ..answered() }));
+        let (value, _) = payload(Ok(Done { canonical: Some(b"/w/\xff".to_vec()), ..answered() }));
         assert_eq!((&value["repoPath"], &value["repoPathEncoding"]), (&json!("/w/\\xFF"), &json!("escaped")));
     }
 
@@ -262,7 +247,7 @@ mod tests {
         let hidden = "\u{85}\u{7f}\u{202e}\u{feff}\u{e0041}";
         let failure = ReadFailure::new(Reason::Corrupt, "open", hidden);
         let hidden_path = format!("/w/{hidden}").into_bytes();
-        for outcome in [Ok(Answered { canonical: hidden_path, ..answered() }), Err(CallError::Read(failure))] {
+        for outcome in [Ok(Done { canonical: Some(hidden_path), ..answered() }), Err(CallError::Read(failure))] {
             let Rendered::Payload { json, is_error } = render(tool(), "/w/app", outcome) else { panic!("no payload") };
             let era = Era::ALL.into_iter().find(|era| era.has_structure()).expect("newer eras have it");
             let wrapped = wrap(era, &json, is_error);
@@ -348,16 +333,6 @@ mod tests {
                 "repoPathFingerprint": "sha256:09bc9a80dc3d3ee8988088dbb66adff5b4168be76186ddec8ce1ed79d151b8f1",
             }))
         );
-    }
-
-    #[test]
-    fn an_answer_to_another_question_is_no_answer() {
-        let brief = catalogue::find("repo.brief").expect("the tool has a row");
-        let outcome = Ok(Answered { canonical: b"/w".to_vec(), reply: Reply::Status(Box::new(status())) });
-        let Rendered::Payload { json, is_error: true } = render(brief, "/w", outcome) else {
-            panic!("a wrong reply is a failure");
-        };
-        assert!(json.contains(&code::WORKER_DIED.to_string()));
     }
 
     #[test]

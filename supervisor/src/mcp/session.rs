@@ -18,9 +18,10 @@ use super::{
 use crate::{
     control::{Control, Tick},
     log,
-    outcome::{Answered, CallError},
+    outcome::CallError,
     reads::Reads,
     settings::Settings,
+    work::Done,
 };
 use bulkhead_contract::{
     args::shown,
@@ -217,17 +218,18 @@ impl<R: Reads + 'static> Session<R> {
     }
 
     fn start(&mut self, request: &Request, era: Era, prepared: Prepared, reply_to: ReplyTo) {
-        let Prepared { tool, question } = prepared;
+        let Prepared { tool, work } = prepared;
         let progress = Progress::asked(&request.params);
         let (sender, ticks) = mpsc::channel(TICKS);
         let (stopper, control) = Control::pair(progress.is_some().then_some(sender));
         let id = request.id.clone();
         self.open.enter(&id, stopper, reply_to.clone());
-        let (reads, open, output) = (Rc::clone(&self.reads), self.open.clone(), self.output.clone());
+        let (reads, settings) = (Rc::clone(&self.reads), Rc::clone(&self.settings));
+        let (open, output) = (self.open.clone(), self.output.clone());
         let served = async move {
-            let asked = question.path.clone();
+            let asked = work.asked().to_owned();
             let shown = Shown { progress, ticks, id: &id, open: &open, output: &output };
-            let outcome = shown.until(reads.read(question, control)).await;
+            let outcome = shown.until(work.done(&*reads, &settings, control)).await;
             // who cancelled gets nothing, also when the answer was ready in the same moment
             let line = open.wanted(&id).then(|| call_line(&id, era, result::render(tool, &asked, outcome)));
             reply_to.settle(&output, line).await;
@@ -278,7 +280,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    async fn until(mut self, read: impl Future<Output = Result<Answered, CallError>>) -> Result<Answered, CallError> {
+    async fn until(mut self, read: impl Future<Output = Result<Done, CallError>>) -> Result<Done, CallError> {
         let mut read = pin!(read);
         let Some(progress) = &mut self.progress else { return read.await };
         let mut clock = interval_at(tokio::time::Instant::now() + EVERY, EVERY);

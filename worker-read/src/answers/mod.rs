@@ -2,8 +2,17 @@
 //! Trust: rows hold the repository's own bytes; a cursor is the caller's and is parsed before it is used.
 
 mod brief;
+mod budget;
+mod checkouts;
+mod conflict;
 mod cursor;
+mod diff;
+mod fleet;
+mod history;
+mod refs;
 mod rows;
+mod safety;
+mod scope;
 mod status;
 
 use crate::{pace::Pace, repo::Repo};
@@ -16,9 +25,26 @@ use bulkhead_ipc::edge::read::{Ask, Reply};
 /// What kept it from being answered.
 pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadFailure>> {
     Some(match ask {
-        Ask::SelfProbe => return None,
+        Ask::SelfProbe | Ask::Records(_) => return None,
         Ask::Brief { recent_commits } => brief::brief(repo, *recent_commits, pace).map(|it| Reply::Brief(Box::new(it))),
         Ask::Status(page) => status::status(repo, page, pace).map(|it| Reply::Status(Box::new(it))),
         Ask::Changes(page) => status::changes(repo, page, pace).map(|it| Reply::Changes(Box::new(it))),
+        Ask::Refs(ask) => refs::refs(repo, ask, pace).map(|it| Reply::Refs(Box::new(it))),
+        Ask::Reflog(ask) => refs::reflog(repo, ask, pace).map(|it| Reply::Reflog(Box::new(it))),
+        Ask::BranchStack(ask) => refs::branch_stack(repo, ask, pace).map(|it| Reply::BranchStack(Box::new(it))),
+        Ask::History(ask) => history::history(repo, ask, pace).map(|it| Reply::History(Box::new(it))),
+        Ask::Scope(ask) => scope::scope(repo, ask, pace).map(|it| Reply::Scope(Box::new(it))),
+        Ask::TextDiff(ask) => diff::text(repo, ask, pace).map(|it| Reply::TextDiff(Box::new(it))),
+        Ask::CommitDetails(ask) => diff::details(repo, ask, pace).map(|it| Reply::CommitDetails(Box::new(it))),
+        Ask::Semantic(ask) => diff::semantic(repo, ask, pace).map(|it| Reply::Semantic(Box::new(it))),
+        Ask::Submodules(ask) => checkouts::submodules(repo, ask, pace).map(|it| Reply::Submodules(Box::new(it))),
+        Ask::Worktrees(ask) => checkouts::worktrees(repo, ask, pace).map(|it| Reply::Worktrees(Box::new(it))),
+        Ask::Preflight(ask) => conflict::preflight(repo, ask, pace).map(|it| Reply::Preflight(Box::new(it))),
+        Ask::Conflict(ask) => conflict::read(repo, ask, pace).map(|it| Reply::Conflict(Box::new(it))),
+        Ask::Radar(ask) => fleet::radar(repo, ask, pace).map(|it| Reply::Radar(Box::new(it))),
+        Ask::Digest(ask) => fleet::digest(repo, ask, pace).map(|it| Reply::Digest(Box::new(it))),
+        Ask::Timeline(ask) => safety::timeline(repo, ask, pace).map(|it| Reply::Timeline(Box::new(it))),
+        Ask::TimelineEvent(ask) => safety::event(repo, ask, pace).map(|it| Reply::TimelineEvent(Box::new(it))),
+        Ask::RestorePoints(ask) => safety::restore_points(repo, ask, pace).map(|it| Reply::RestorePoints(Box::new(it))),
     })
 }

@@ -15,6 +15,7 @@ use crate::{
     outcome::{Answered, CallError},
     reads::{Question, Reads},
     settings::{LogLevel, OutputSchemas, Settings, ToolNames},
+    work::Done,
 };
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
@@ -65,8 +66,9 @@ pub(super) fn status() -> Status {
     }
 }
 
-pub(super) fn answered() -> Answered {
-    Answered { canonical: b"/w/app".to_vec(), reply: Reply::Status(Box::new(status())) }
+pub(super) fn answered() -> Done {
+    let data = serde_json::to_value(status()).expect("a status is JSON");
+    Done { canonical: Some(b"/w/app".to_vec()), data }
 }
 
 fn reply(ask: &Ask) -> Reply {
@@ -109,6 +111,7 @@ fn reply(ask: &Ask) -> Reply {
             partial: None,
         })),
         Ask::SelfProbe => Reply::SelfProbe(bulkhead_contract::isolation::Report::default()),
+        other => panic!("the stand-in was not taught to answer {other:?}"),
     }
 }
 

@@ -1,0 +1,7 @@
+//! Rows of repo.scope (contract `tools.json`, `results.md`, corrected by `corrections.md`).
+//! Trust: constants.
+
+use crate::tool::Tool;
+
+/// This family.
+pub(super) const TOOLS: &[Tool] = &[];

@@ -1,0 +1,21 @@
+//! worktree.list and submodule.status (contract `results.md`, corrected by `corrections.md`).
+//! Trust: see the module above.
+
+use bincode::{Decode, Encode};
+use serde::Serialize;
+
+/// STUB
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Worktrees {
+    /// STUB
+    pub stub: bool,
+}
+
+/// STUB
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Submodules {
+    /// STUB
+    pub stub: bool,
+}
