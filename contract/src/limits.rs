@@ -55,3 +55,17 @@ pub const MAX_VIOLATIONS: usize = 100;
 pub const MAX_INSTRUCTIONS_CHARS: usize = 1_500;
 /// JSON values, keys aside, in one message; a value costs some 32 bytes of memory and may cost two bytes of text.
 pub const MAX_JSON_VALUES: usize = 262_144;
+/// Changed paths of a commit or a diff on one page when the caller names no limit.
+pub const DEFAULT_COMMIT_PATHS: u32 = 500;
+/// Changed paths of a commit or a diff on one page at most.
+pub const MAX_COMMIT_PATHS: u32 = 10_000;
+/// Bytes of text that `diff.text` gives when the caller names no limit (contract `results.md`).
+pub const DEFAULT_DIFF_BYTES: u32 = 65_536;
+/// Bytes of text that `diff.text` gives at most.
+pub const MAX_DIFF_BYTES: u32 = 1 << 20;
+/// Unchanged lines around changes: default and most.
+pub const DIFF_CONTEXT: (u32, u32) = (3, 50);
+/// Paths that one diff is narrowed to at most.
+pub const MAX_DIFF_PATHS: usize = 100;
+/// Characters of a revision.
+pub const MAX_REVISION_CHARS: usize = 4_096;
