@@ -94,7 +94,7 @@ fn subject(commit: &Commit<'_>) -> String {
 
 /// Text of a commit in UTF-8. Of the encodings that the header may name, Latin-1 is read; others are kept as far as they
 /// are valid UTF-8.
-fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
+pub(crate) fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
     let latin = commit.encoding.is_some_and(|name| {
         [&b"iso-8859-1"[..], b"iso8859-1", b"latin1", b"latin-1"].iter().any(|known| name.eq_ignore_ascii_case(known))
     });
@@ -111,7 +111,7 @@ fn date(commit: &Commit<'_>) -> String {
 }
 
 /// The first `most` characters, with an ellipsis in place of the rest.
-fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
