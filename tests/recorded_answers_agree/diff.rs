@@ -2,7 +2,7 @@
 //! Trust: constants of the test.
 
 use super::{Correction, Family};
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub const FAMILY: Family = Family {
     tools: &[("diff.text", 25), ("commit.details", 16), ("diff.semantic", 5), ("diff.semanticFallbacks", 5)],
@@ -45,6 +45,19 @@ fn corrections() -> Vec<Correction> {
         {"status": "A", "path": "latin-\\xE9.txt", "pathEncoding": "escaped", "added": 1, "removed": 0},
         added("tab\tname.txt", 1),
     ]);
+    let root = json!([
+        added(".github/CODEOWNERS", 5),
+        added(".gitignore", 2),
+        added("README.md", 1),
+        {"status": "A", "path": "blob.bin", "binary": true},
+        added("packages/api/index.js", 1),
+        added("packages/web/index.js", 1),
+        added("shared.txt", 10),
+        added("src/main.rs", 3),
+    ]);
+    let merged = "a merge is compared with its first parent";
+    let changed = json!([{"status": "M", "path": "shared.txt", "added": 1, "removed": 0}]);
+    let from_root = "a root commit is compared with the empty tree";
     let whole = "paths are whole and not quoted";
     vec![
         correct("commit.details", "annotated-tag", "/data/files", odd.clone(), whole),
@@ -56,7 +69,25 @@ fn corrections() -> Vec<Correction> {
             "an annotated tag is peeled",
         ),
         correct("commit.details", "light-tag", "/data/files", odd, whole),
-        correct("commit.details", "root", "/data/files", ROOT.clone(), "a root commit is compared with the empty tree"),
-        correct("commit.details", "short", "/data/files", ROOT.clone(), "a root commit is compared with the empty tree"),
+        correct("commit.details", "root", "/data/files", root.clone(), from_root),
+        correct("commit.details", "short", "/data/files", root, from_root),
+        correct("commit.details", "merge", "/data/files", json!([added("topic.txt", 1)]), merged),
+        correct("commit.details", "stash", "/data/files", changed, merged),
     ]
 }
+
+/// Additions to the contract.
+const ADDITIONS: &[&str] = &[
+    "totalFiles",
+    "committerName",
+    "committerEmail",
+    "committerTime",
+    "parentsTotal",
+    "signed",
+    "comparedWith",
+    "truncated",
+    "added",
+    "removed",
+    "binary",
+    "nextCursor",
+];
