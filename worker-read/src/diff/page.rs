@@ -118,25 +118,39 @@ pub struct Page {
     pub skipped: bool,
     left: (usize, usize),
     cost: usize,
+    /// Bytes of the head that this page repeats.
+    again: usize,
 }
 
 impl Page {
     /// Room for `bytes` in `lines`.
     #[must_use]
     pub fn new(bytes: usize, lines: usize) -> Self {
-        Self { text: Vec::new(), bytes: 0, lines: 0, next: None, skipped: false, left: (bytes, lines), cost: MAX_COST }
+        Self {
+            text: Vec::new(),
+            bytes: 0,
+            lines: 0,
+            next: None,
+            skipped: false,
+            left: (bytes, lines),
+            cost: MAX_COST,
+            again: 0,
+        }
     }
 
     /// Offers the text of the item at `place`, from `start` on where the page before ended in it.
     pub fn offer(&mut self, place: &Place, patch: &Patch, start: (usize, usize)) {
         let (hunk, line) = start;
-        let first = patch.hunks.first().copied().unwrap_or(patch.text.len());
-        let from = match hunk {
-            0 => 0,
-            at => patch.hunks.get(at - 1).copied().unwrap_or(patch.text.len()),
-        };
+        let head = &patch.text[..patch.hunks.first().copied().unwrap_or(patch.text.len())];
+        let from = begin(patch, hunk);
+        // a hunk that a page starts with has the head before it, where there is room for more than that
+        self.again = 0;
         if hunk > 0 && line == 0 && from < patch.text.len() {
-            self.piece(place, &patch.text[..first], 0, patch, start);
+            let one = after_lines(&patch.text[from..], 1);
+            if head.len() + one <= self.left.0 && count(head) < self.left.1 {
+                self.again = head.len();
+                self.piece(place, head, 0, patch, start);
+            }
         }
         let from = from + after_lines(&patch.text[from..], line);
         self.piece(place, &patch.text[from..], from, patch, start);
@@ -176,22 +190,21 @@ impl Page {
     /// page began with it.
     fn cut(&mut self, place: &Place, at: usize, patch: &Patch, start: (usize, usize)) -> Cursor {
         let hunk = patch.hunks.iter().filter(|&&hunk| hunk <= at).count();
-        let begin = if hunk == 0 { 0 } else { patch.hunks[hunk - 1] };
-        let skipped = usize::from(self.text.is_empty());
-        self.skipped = skipped > 0;
-        // of a head that was given again nothing was lost
-        let began_here = start.0 == hunk && self.text.len() <= patch.text.len() && self.is_first(patch, start, at);
-        let line = if began_here || self.skipped { count(&patch.text[begin..at]) + skipped } else { 0 };
-        Cursor::Text(place.clone(), hunk, line)
-    }
-
-    /// Whether nothing but this item is on the page, from `start` up to byte `at`.
-    fn is_first(&self, patch: &Patch, start: (usize, usize), at: usize) -> bool {
-        let head = patch.hunks.first().copied().unwrap_or(patch.text.len());
-        let from = if start.0 == 0 { 0 } else { patch.hunks.get(start.0 - 1).copied().unwrap_or(patch.text.len()) };
+        let from = begin(patch, start.0);
         let from = from + after_lines(&patch.text[from..], start.1);
-        let again = if start.0 > 0 && start.1 == 0 { head } else { 0 };
-        at >= from && self.text.len() == at - from + again
+        // nothing but this item is on the page, and it is still the hunk that the page started with
+        let began_here = start.0 == hunk && at >= from && self.text.len() == at - from + self.again;
+        self.skipped = self.text.is_empty();
+        let lines = if began_here || self.skipped { count(&patch.text[begin(patch, hunk)..at]) } else { 0 };
+        Cursor::Text(place.clone(), hunk, lines + usize::from(self.skipped))
+    }
+}
+
+/// Where that hunk starts, counted from one; the head is hunk zero.
+fn begin(patch: &Patch, hunk: usize) -> usize {
+    match hunk {
+        0 => 0,
+        at => patch.hunks.get(at - 1).copied().unwrap_or(patch.text.len()),
     }
 }
 
