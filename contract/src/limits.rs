@@ -59,7 +59,7 @@ pub const MAX_JSON_VALUES: usize = 262_144;
 pub const DEFAULT_REFS: u32 = 500;
 /// References of one page at most.
 pub const MAX_REFS: u32 = 5_000;
-/// Longest name of a reference as an argument, in Unicode scalar values.
+/// Longest name of a reference, or revision, as an argument, in Unicode scalar values.
 pub const MAX_REF_CHARS: usize = 4_096;
 /// Entries of one page of a reflog: default and most.
 pub const REFLOG_ENTRIES: (u32, u32) = (12, 100);
@@ -71,3 +71,12 @@ pub const STACK_BASES: usize = 256;
 pub const REMOTE_ROWS: usize = 100;
 /// Stashes that `repo.refs` lists; the reflog of `refs/stash` has the rest.
 pub const STASH_ROWS: usize = 50;
+/// Files of one page of `conflict.read`: default and most.
+pub const CONFLICT_FILES: (u32, u32) = (20, 200);
+/// Bytes of one side of a file in `conflict.read`: default and most.
+pub const CONFLICT_BYTES_PER_SIDE: (u32, u32) = (16_384, 1_048_576);
+/// Characters of an answer of `conflict.read` whose caller raised the bytes of a side; twice as many bytes of up to four
+/// a character must fit into [`MAX_RESPONSE_BYTES`].
+pub const MAX_CONFLICT_CHARS: usize = 900_000;
+/// Conflicting paths that `repo.conflictPreflight` lists.
+pub const PREFLIGHT_PATHS: u32 = 500;
