@@ -9,8 +9,7 @@ use gix::{
     diff::tree_with_rewrites::Change,
     index::{State, entry::Flags},
     merge::plumbing::tree::{
-        self, Resolution, ResolutionFailure, TreatAsUnresolved, apply_index_entries,
-        apply_index_entries::RemovalMode,
+        self, Resolution, ResolutionFailure, TreatAsUnresolved, apply_index_entries, apply_index_entries::RemovalMode,
     },
     objs::{FindExt as _, tree::EntryMode},
 };
@@ -61,7 +60,11 @@ pub(super) fn of(
 fn kind_of(conflict: &tree::Conflict) -> Kind {
     match &conflict.resolution {
         Ok(Resolution::OursModifiedTheirsModifiedThenBlobContentMerge { .. }) => {
-            if conflict.entries()[0].is_none() { Kind::AddAdd } else { Kind::Content }
+            if conflict.entries()[0].is_none() {
+                Kind::AddAdd
+            } else {
+                Kind::Content
+            }
         }
         Ok(Resolution::OursModifiedTheirsRenamedAndChangedThenRename { final_location, .. }) => {
             if final_location.is_some() { Kind::DirectoryRename } else { Kind::Content }
