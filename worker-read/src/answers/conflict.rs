@@ -69,7 +69,7 @@ pub(super) fn preflight(repo: &Repo, ask: &asks::Preflight, pace: &Pace) -> Resu
         answer.rebase = Some(replayed(repo, &replay));
         (replay.base, replay.stopped.map(|(_, conflicts)| conflicts).unwrap_or_default())
     } else {
-        let (base, verdict) = merge::preflight(repo, current, target, pace)?;
+        let (base, verdict) = merge::preflight_named(repo, current, target, &ask.target, pace)?;
         let (status, conflicts) = match verdict {
             Verdict::Unrelated => (PreflightStatus::UnrelatedHistories, Vec::new()),
             Verdict::UpToDate => (PreflightStatus::AlreadyUpToDate, Vec::new()),

@@ -20,6 +20,8 @@ use gix::{
 use resources::Resources;
 use scratch::Scratch;
 
+/// What `git merge` calls the side that is checked out.
+const OURS: &str = "HEAD";
 /// Verdicts that are kept.
 const MAX_KEPT: usize = 32;
 /// Conflicts of a verdict that is kept at most.
@@ -103,7 +105,7 @@ impl Kind {
 /// rests on the objects of a submodule is not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    kept: Vec<(Key, Answer)>,
+    kept: Vec<(Key, String, Answer)>,
 }
 
 /// Ours, theirs, and the digest of the attribute files.
@@ -111,22 +113,22 @@ type Key = [ObjectId; 3];
 type Answer = (Option<ObjectId>, Verdict);
 
 impl Verdicts {
-    fn get(&mut self, key: &Key) -> Option<Answer> {
-        let at = self.kept.iter().position(|(of, _)| of == key)?;
+    fn get(&mut self, key: &Key, name: &str) -> Option<Answer> {
+        let at = self.kept.iter().position(|(of, called, _)| of == key && called == name)?;
         let found = self.kept.remove(at);
-        let answer = found.1.clone();
+        let answer = found.2.clone();
         self.kept.push(found);
         Some(answer)
     }
 
-    fn keep(&mut self, key: Key, answer: &Answer) {
+    fn keep(&mut self, key: Key, name: &str, answer: &Answer) {
         if matches!(&answer.1, Verdict::Conflicts(all) if all.len() > MAX_KEPT_CONFLICTS) {
             return;
         }
         if self.kept.len() >= MAX_KEPT {
             self.kept.remove(0);
         }
-        self.kept.push((key, answer.clone()));
+        self.kept.push((key, name.to_owned(), answer.clone()));
     }
 }
 
@@ -140,10 +142,25 @@ pub fn preflight(
     theirs: ObjectId,
     pace: &Pace,
 ) -> Result<(Option<ObjectId>, Verdict), ReadFailure> {
+    preflight_named(repo, ours, theirs, &theirs.to_string(), pace)
+}
+
+/// The same with the name that `theirs` was called by. Where a file and a directory collide, Git keeps the file beside
+/// the directory, under its own name with that name after it.
+///
+/// # Errors
+/// As [`preflight`].
+pub fn preflight_named(
+    repo: &Repo,
+    ours: ObjectId,
+    theirs: ObjectId,
+    name: &str,
+    pace: &Pace,
+) -> Result<(Option<ObjectId>, Verdict), ReadFailure> {
     let scratch = Scratch::new(repo, pace);
     let rules = resources::rules(&scratch)?;
     let key = [ours, theirs, rules.digest];
-    if let Some(answer) = repo.merges.borrow_mut().get(&key) {
+    if let Some(answer) = repo.merges.borrow_mut().get(&key, name) {
         return Ok(answer);
     }
     let base = bases(&scratch, ours, theirs)?.first().copied();
@@ -151,11 +168,11 @@ pub fn preflight(
         None => Verdict::Unrelated,
         Some(base) if base == theirs => Verdict::UpToDate,
         Some(base) if base == ours => Verdict::FastForward,
-        Some(_) => merged(&scratch, &mut resources::resources(&scratch, rules), ours, theirs)?,
+        Some(_) => merged(&scratch, &mut resources::resources(&scratch, rules), [ours, theirs], name)?,
     };
     let answer = (base, verdict);
     if !scratch.asked_elsewhere.get() {
-        repo.merges.borrow_mut().keep(key, &answer);
+        repo.merges.borrow_mut().keep(key, name, &answer);
     }
     Ok(answer)
 }
@@ -174,13 +191,13 @@ pub(crate) fn bases(scratch: &Scratch<'_>, ours: ObjectId, theirs: ObjectId) -> 
 fn merged(
     scratch: &Scratch<'_>,
     resources: &mut Resources,
-    ours: ObjectId,
-    theirs: ObjectId,
+    [ours, theirs]: [ObjectId; 2],
+    name: &str,
 ) -> Result<Verdict, ReadFailure> {
     scratch.look()?;
     let graph = scratch.repo.commit_graph();
     let mut graph = gix::revwalk::Graph::new(scratch, graph.as_deref());
-    let labels = Labels { ancestor: None, current: Some("ours".into()), other: Some("theirs".into()) };
+    let labels = Labels { ancestor: None, current: Some(OURS.into()), other: Some(name.into()) };
     let mut outcome = gix::merge::plumbing::commit(
         ours,
         theirs,
@@ -198,6 +215,6 @@ fn merged(
     )
     .map_err(|_| scratch.failure())?;
     let tree = outcome.tree_merge.tree.write(|tree| scratch.write(tree)).map_err(|_| scratch.failure())?;
-    let conflicts = conflicts::of(scratch, &outcome.tree_merge.conflicts, tree)?;
+    let conflicts = conflicts::of(scratch, &outcome.tree_merge.conflicts, tree, [OURS, name])?;
     Ok(if conflicts.is_empty() { Verdict::Clean } else { Verdict::Conflicts(conflicts) })
 }

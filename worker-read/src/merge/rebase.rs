@@ -2,12 +2,12 @@
 //! Trust: commits and contents are the repository's; how many are replayed and compared is bounded by the call's time.
 
 use super::{
-    Conflict, bases, conflicts, patch,
+    Conflict, OURS, bases, conflicts, patch,
     resources::{Resources, resources, rules},
     scratch::Scratch,
     trees::{Difference, differences},
 };
-use crate::{pace::Pace, repo::Repo};
+use crate::{history, pace::Pace, repo::Repo};
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{
     ObjectId,
@@ -81,7 +81,7 @@ pub fn replay(repo: &Repo, ours: ObjectId, theirs: ObjectId, pace: &Pace) -> Res
             Some(&parent) => tree_of(&scratch, parent)?,
             None => ObjectId::empty_tree(repo.git.object_hash()),
         };
-        let (tree, conflicts) = picked(&scratch, &mut resources, [ancestor, onto, commit.tree])?;
+        let (tree, conflicts) = picked(&scratch, &mut resources, [ancestor, onto, commit.tree], &label(&scratch, commit.id))?;
         if !conflicts.is_empty() {
             replay.stopped = Some((at, conflicts));
             break;
@@ -93,11 +93,21 @@ pub fn replay(repo: &Repo, ours: ObjectId, theirs: ObjectId, pace: &Pace) -> Res
     Ok(replay)
 }
 
+/// What a rebase calls the commit that it replays.
+fn label(scratch: &Scratch<'_>, id: ObjectId) -> String {
+    let repo = scratch.repo;
+    let short = repo.git.find_object(id).map_or_else(|_| id.to_string(), |it| it.id().shorten_or_id().to_string());
+    let mut buffer = Vec::new();
+    let subject = history::read(repo, id, &mut buffer).map(|commit| history::subject(&commit)).unwrap_or_default();
+    format!("{short} ({subject})")
+}
+
 /// Merges three trees: base, ours, theirs.
 fn picked(
     scratch: &Scratch<'_>,
     resources: &mut Resources,
     [base, ours, theirs]: [ObjectId; 3],
+    name: &str,
 ) -> Result<(ObjectId, Vec<Conflict>), ReadFailure> {
     if base == ours {
         return Ok((theirs, Vec::new()));
@@ -105,7 +115,7 @@ fn picked(
     if base == theirs || ours == theirs {
         return Ok((ours, Vec::new()));
     }
-    let labels = Labels { ancestor: None, current: Some("ours".into()), other: Some("theirs".into()) };
+    let labels = Labels { ancestor: None, current: Some(OURS.into()), other: Some(name.into()) };
     let mut outcome = gix::merge::plumbing::tree(
         &base,
         &ours,
@@ -120,7 +130,7 @@ fn picked(
     )
     .map_err(|_| scratch.failure())?;
     let tree = outcome.tree.write(|tree| scratch.write(tree)).map_err(|_| scratch.failure())?;
-    let found = conflicts::of(scratch, &outcome.conflicts, tree)?;
+    let found = conflicts::of(scratch, &outcome.conflicts, tree, [OURS, name])?;
     Ok((tree, found))
 }
 
