@@ -72,7 +72,8 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
     found
 }
 
-fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
+/// The commit, if it is there, can be read and is not too long.
+pub(crate) fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
     if repo.git.find_header(id).is_ok_and(|header| header.size() > MAX_COMMIT) {
         return None;
     }
@@ -80,7 +81,7 @@ fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit
 }
 
 /// Git's `%s`: the first paragraph in one line.
-fn subject(commit: &Commit<'_>) -> String {
+pub(crate) fn subject(commit: &Commit<'_>) -> String {
     let mut out: Vec<u8> = Vec::new();
     let lines = commit.message.lines().map(|line| line.trim_end_with(|c| c.is_ascii_whitespace()));
     for line in lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()) {
@@ -111,7 +112,7 @@ fn date(commit: &Commit<'_>) -> String {
 }
 
 /// The first `most` characters, with an ellipsis in place of the rest.
-fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

@@ -38,6 +38,7 @@ pub mod staged;
 pub mod stash;
 pub mod status;
 pub mod submodules;
+pub mod unmerged;
 pub mod worktree;
 
 pub use serve::run;

@@ -8,7 +8,7 @@ use crate::{
     files::{self, Links, NoContents, Version},
     history::{self, Recent},
     index::Snapshot,
-    open,
+    merge, open,
     operator_config::OperatorConfig,
     pace::{Pace, Stopped},
     refs::Refs,
@@ -60,6 +60,8 @@ pub struct Repo {
     pub(crate) nested: RefCell<BTreeMap<Vec<u8>, Nested>>,
     /// Contents that were found equal. Invalidated by stat and id.
     pub(crate) verdicts: RefCell<Verdicts>,
+    /// What merges would do. What invalidates them is said there.
+    pub(crate) merges: RefCell<merge::Verdicts>,
     shallow: HashSet<ObjectId>,
     replaces: bool,
     deciding: Vec<(PathBuf, Version)>,
@@ -101,6 +103,7 @@ impl Repo {
             operator,
             nested: RefCell::default(),
             verdicts: RefCell::default(),
+            merges: RefCell::default(),
             shallow,
             replaces,
             deciding,

@@ -168,6 +168,7 @@ const HEAD: &[Field] =
 const PROGRESS: &[Field] = &[
     sometimes("step", Shape::Count, "The step that stopped, from 1."),
     sometimes("steps", Shape::Count, "Steps in all."),
+    sometimes("remaining", Shape::Count, "Commands not done, the one that stopped included."),
     sometimes("branch", Shape::Text, "The branch that is being rebased."),
     sometimes("branchEncoding", ESCAPED, "Set where `branch` is escaped."),
     sometimes("onto", Shape::Text, "Full id of the commit that it is rebased onto."),
@@ -307,6 +308,7 @@ mod tests {
             progress: Some(OperationProgress {
                 step: Some(1),
                 steps: Some(2),
+                remaining: Some(1),
                 branch: Some("b".into()),
                 branch_encoding: Some(PathEncoding::Escaped),
                 onto: Some("0".repeat(40)),

@@ -213,6 +213,9 @@ pub struct OperationProgress {
     /// Steps in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
+    /// Commands of a sequence that are not done, the one that stopped included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
     /// The branch that is being rebased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,

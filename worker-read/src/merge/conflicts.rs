@@ -9,8 +9,7 @@ use gix::{
     diff::tree_with_rewrites::Change,
     index::{State, entry::Flags},
     merge::plumbing::tree::{
-        self, Resolution, ResolutionFailure, TreatAsUnresolved, apply_index_entries,
-        apply_index_entries::RemovalMode,
+        self, Resolution, ResolutionFailure, TreatAsUnresolved, apply_index_entries, apply_index_entries::RemovalMode,
     },
     objs::{FindExt as _, tree::EntryMode},
 };
@@ -21,13 +20,14 @@ pub(super) fn of(
     scratch: &Scratch<'_>,
     conflicts: &[tree::Conflict],
     merged: ObjectId,
+    labels: [&str; 2],
 ) -> Result<Vec<Conflict>, ReadFailure> {
     let how = TreatAsUnresolved::git();
     let mut found: BTreeMap<Vec<u8>, Conflict> = BTreeMap::new();
     for conflict in conflicts.iter().filter(|conflict| conflict.is_unresolved(how)) {
         scratch.look()?;
         let entries = conflict.entries();
-        let kind = kind_of(conflict);
+        let mut kind = kind_of(conflict);
         if kind == Kind::Submodule
             && let [Some(base), Some(ours), Some(theirs)] = entries
             && submodule::resolves(scratch, conflict.ours.location(), [base.id, ours.id, theirs.id])
@@ -43,12 +43,29 @@ pub(super) fn of(
         }
         index.sort_entries();
         apply_index_entries(std::slice::from_ref(conflict), how, &mut index, RemovalMode::Prune);
-        let unmerged: BTreeSet<Vec<u8>> = index
+        if matches!(kind, Kind::Content | Kind::AddAdd) {
+            for entry in entries.iter().flatten().filter(|entry| entry.mode.is_blob()) {
+                if is_binary(scratch, entry.id) {
+                    kind = Kind::Binary;
+                }
+            }
+        }
+        let mut unmerged: BTreeSet<Vec<u8>> = index
             .entries()
             .iter()
             .filter(|entry| entry.stage_raw() != 0)
             .map(|entry| entry.path(&index).to_vec())
             .collect();
+        if let [Some(_), Some(ours), Some(theirs)] = entries
+            && kind == Kind::Other
+            && let Some(label) = moved(ours.mode, theirs.mode, labels)
+        {
+            // Git keeps both: what is no file stays, the file goes beside it
+            kind = Kind::Mode;
+            let path: &[u8] = conflict.ours.location();
+            unmerged.insert(path.to_vec());
+            unmerged.insert([path, b"~", label.replace('/', "_").as_bytes()].concat());
+        }
         for path in unmerged {
             let others = involved.iter().filter(|other| **other != path).cloned().collect();
             let one = Conflict { path: path.clone(), kind, involved: others };
@@ -58,10 +75,29 @@ pub(super) fn of(
     Ok(found.into_values().collect())
 }
 
+/// The label of the side whose regular file goes aside, where the two sides have different kinds of entry.
+fn moved<'a>(ours: EntryMode, theirs: EntryMode, labels: [&'a str; 2]) -> Option<&'a str> {
+    match (ours.is_blob(), theirs.is_blob()) {
+        (true, false) if !theirs.is_tree() => Some(labels[0]),
+        (false, true) if !ours.is_tree() => Some(labels[1]),
+        _ => None,
+    }
+}
+
+/// As Git tells it: a NUL among the first bytes.
+fn is_binary(scratch: &Scratch<'_>, id: ObjectId) -> bool {
+    let mut buffer = Vec::new();
+    scratch.find_blob(&id, &mut buffer).is_ok_and(|blob| blob.data.iter().take(8_000).any(|&byte| byte == 0))
+}
+
 fn kind_of(conflict: &tree::Conflict) -> Kind {
     match &conflict.resolution {
         Ok(Resolution::OursModifiedTheirsModifiedThenBlobContentMerge { .. }) => {
-            if conflict.entries()[0].is_none() { Kind::AddAdd } else { Kind::Content }
+            if conflict.entries()[0].is_none() {
+                Kind::AddAdd
+            } else {
+                Kind::Content
+            }
         }
         Ok(Resolution::OursModifiedTheirsRenamedAndChangedThenRename { final_location, .. }) => {
             if final_location.is_some() { Kind::DirectoryRename } else { Kind::Content }

@@ -2,9 +2,12 @@
 //! Trust: every object is the repository's; nothing is written and no driver is run.
 
 mod conflicts;
+mod patch;
+pub mod rebase;
 mod resources;
 mod scratch;
 mod submodule;
+mod trees;
 
 use crate::{pace::Pace, repo::Repo};
 use bulkhead_contract::failure::ReadFailure;
@@ -17,6 +20,8 @@ use gix::{
 use resources::Resources;
 use scratch::Scratch;
 
+/// What `git merge` calls the side that is checked out.
+const OURS: &str = "HEAD";
 /// Verdicts that are kept.
 const MAX_KEPT: usize = 32;
 /// Conflicts of a verdict that is kept at most.
@@ -95,12 +100,36 @@ impl Kind {
     }
 }
 
-/// Verdicts by (ours, theirs), the latest last. Both ids are immutable; what else decides, `shallow` and
-/// `refs/replace`, opens the repository anew, and with it an empty list. Attributes and configuration of the working
-/// tree decide too: `rules` is their digest.
+/// Verdicts by the two commits, the latest last. Ids are immutable; `shallow`, `refs/replace` and the configuration
+/// open the repository anew, and with it an empty list; attribute files are part of the key, by their digest. What
+/// rests on the objects of a submodule is not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    kept: Vec<(ObjectId, ObjectId, u64, Option<ObjectId>, Verdict)>,
+    kept: Vec<(Key, String, Answer)>,
+}
+
+/// Ours, theirs, and the digest of the attribute files.
+type Key = [ObjectId; 3];
+type Answer = (Option<ObjectId>, Verdict);
+
+impl Verdicts {
+    fn get(&mut self, key: &Key, name: &str) -> Option<Answer> {
+        let at = self.kept.iter().position(|(of, called, _)| of == key && called == name)?;
+        let found = self.kept.remove(at);
+        let answer = found.2.clone();
+        self.kept.push(found);
+        Some(answer)
+    }
+
+    fn keep(&mut self, key: Key, name: &str, answer: &Answer) {
+        if matches!(&answer.1, Verdict::Conflicts(all) if all.len() > MAX_KEPT_CONFLICTS) {
+            return;
+        }
+        if self.kept.len() >= MAX_KEPT {
+            self.kept.remove(0);
+        }
+        self.kept.push((key, name.to_owned(), answer.clone()));
+    }
 }
 
 /// Merges `theirs` into `ours`, both commits, in memory. Gives the best common ancestor beside the verdict.
@@ -113,18 +142,39 @@ pub fn preflight(
     theirs: ObjectId,
     pace: &Pace,
 ) -> Result<(Option<ObjectId>, Verdict), ReadFailure> {
+    preflight_named(repo, ours, theirs, &theirs.to_string(), pace)
+}
+
+/// The same with the name that `theirs` was called by. Where a file and a directory collide, Git keeps the file beside
+/// the directory, under its own name with that name after it.
+///
+/// # Errors
+/// As [`preflight`].
+pub fn preflight_named(
+    repo: &Repo,
+    ours: ObjectId,
+    theirs: ObjectId,
+    name: &str,
+    pace: &Pace,
+) -> Result<(Option<ObjectId>, Verdict), ReadFailure> {
     let scratch = Scratch::new(repo, pace);
-    let bases = bases(&scratch, ours, theirs)?;
-    let Some(&base) = bases.first() else { return Ok((None, Verdict::Unrelated)) };
-    if base == theirs {
-        return Ok((Some(base), Verdict::UpToDate));
+    let rules = resources::rules(&scratch)?;
+    let key = [ours, theirs, rules.digest];
+    if let Some(answer) = repo.merges.borrow_mut().get(&key, name) {
+        return Ok(answer);
     }
-    if base == ours {
-        return Ok((Some(base), Verdict::FastForward));
+    let base = bases(&scratch, ours, theirs)?.first().copied();
+    let verdict = match base {
+        None => Verdict::Unrelated,
+        Some(base) if base == theirs => Verdict::UpToDate,
+        Some(base) if base == ours => Verdict::FastForward,
+        Some(_) => merged(&scratch, &mut resources::resources(&scratch, rules), [ours, theirs], name)?,
+    };
+    let answer = (base, verdict);
+    if !scratch.asked_elsewhere.get() {
+        repo.merges.borrow_mut().keep(key, name, &answer);
     }
-    let mut resources = resources::resources(&scratch)?;
-    let verdict = merged(&scratch, &mut resources, ours, theirs)?;
-    Ok((Some(base), verdict))
+    Ok(answer)
 }
 
 /// The best common ancestors of two commits, the one that `git merge-base` names first.
@@ -141,14 +191,13 @@ pub(crate) fn bases(scratch: &Scratch<'_>, ours: ObjectId, theirs: ObjectId) -> 
 fn merged(
     scratch: &Scratch<'_>,
     resources: &mut Resources,
-    ours: ObjectId,
-    theirs: ObjectId,
+    [ours, theirs]: [ObjectId; 2],
+    name: &str,
 ) -> Result<Verdict, ReadFailure> {
     scratch.look()?;
     let graph = scratch.repo.commit_graph();
     let mut graph = gix::revwalk::Graph::new(scratch, graph.as_deref());
-    let labels =
-        Labels { ancestor: None, current: Some("ours".into()), other: Some("theirs".into()) };
+    let labels = Labels { ancestor: None, current: Some(OURS.into()), other: Some(name.into()) };
     let mut outcome = gix::merge::plumbing::commit(
         ours,
         theirs,
@@ -166,6 +215,6 @@ fn merged(
     )
     .map_err(|_| scratch.failure())?;
     let tree = outcome.tree_merge.tree.write(|tree| scratch.write(tree)).map_err(|_| scratch.failure())?;
-    let conflicts = conflicts::of(scratch, &outcome.tree_merge.conflicts, tree)?;
+    let conflicts = conflicts::of(scratch, &outcome.tree_merge.conflicts, tree, [OURS, name])?;
     Ok(if conflicts.is_empty() { Verdict::Clean } else { Verdict::Conflicts(conflicts) })
 }

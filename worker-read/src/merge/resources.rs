@@ -9,10 +9,7 @@ use gix::{
     attrs::{Search, search::MetadataCollection},
     bstr::{BString, ByteSlice as _},
     diff::{Rewrites, blob::Algorithm},
-    merge::plumbing::{
-        blob,
-        tree::Options,
-    },
+    merge::plumbing::{blob, tree::Options},
     objs::Write as _,
     worktree::{
         Stack,
@@ -42,10 +39,17 @@ pub(super) struct Resources {
     pub(super) options: Options,
 }
 
+/// The attribute files that are in force, and what tells them from others.
+pub(super) struct Rules {
+    stack: Stack,
+    /// Changes with any of them.
+    pub(super) digest: ObjectId,
+}
+
 /// Sets up merges in `scratch`.
-pub(super) fn resources(scratch: &Scratch<'_>) -> Result<Resources, ReadFailure> {
+pub(super) fn resources(scratch: &Scratch<'_>, rules: Rules) -> Resources {
     let repo = scratch.repo;
-    let stack = attributes(scratch)?;
+    let stack = rules.stack;
     let hash = repo.git.object_hash();
     let snapshot = repo.git.config_snapshot();
     let config = snapshot.plumbing();
@@ -90,7 +94,7 @@ pub(super) fn resources(scratch: &Scratch<'_>) -> Result<Resources, ReadFailure>
         },
         ..Default::default()
     };
-    Ok(Resources { diff, merge, options })
+    Resources { diff, merge, options }
 }
 
 /// `merge.renames` and `merge.renameLimit`, which `diff.*` stand in for.
@@ -109,25 +113,26 @@ fn rewrites(config: &gix::config::File) -> Option<Rewrites> {
 }
 
 /// The attribute files that are in force: those of the working tree, and of the index where the working tree has none.
-fn attributes(scratch: &Scratch<'_>) -> Result<Stack, ReadFailure> {
+pub(super) fn rules(scratch: &Scratch<'_>) -> Result<Rules, ReadFailure> {
     let repo = scratch.repo;
     let mut names = MetadataCollection::default();
     let mut globals = Search::default();
     let mut add = |bytes: &[u8]| {
-        let added =
-            globals.add_patterns_buffer(bytes, ".gitattributes".into(), Some(Path::new("")), &mut names, true);
+        let added = globals.add_patterns_buffer(bytes, ".gitattributes".into(), Some(Path::new("")), &mut names, true);
         debug_assert!(added.is_ok(), "a relative source has a parent");
     };
     add(b"[attr]binary -diff -merge -text\n");
     if let Some(bytes) = repo.operator.config.attributes.as_deref() {
         add(bytes);
     }
-    let index = repo.index()?;
+    // a damaged index keeps no merge of commits from being predicted
+    let index = repo.index().ok();
     let worktree = repo.found.worktree.as_deref().filter(|_| !repo.is_bare());
     let there = |path: &[u8]| worktree.and_then(|top| open_beneath::read(top, path, MAX_ATTRIBUTES).ok());
     let mut mappings: Vec<(BString, ObjectId)> = Vec::new();
     let mut top = there(b".gitattributes");
-    for &at in index.attributes.iter().take(MAX_ATTRIBUTE_FILES) {
+    let known = index.iter().flat_map(|index| index.attributes.iter().map(move |&at| (index, at)));
+    for (index, at) in known.take(MAX_ATTRIBUTE_FILES) {
         let path = index.path(at);
         let small = || {
             let id = index.state.entry(at).id;
@@ -156,6 +161,11 @@ fn attributes(scratch: &Scratch<'_>) -> Result<Stack, ReadFailure> {
         }
     }
     mappings.sort();
+    let text: Vec<u8> =
+        mappings.iter().flat_map(|(path, id)| [path.as_slice(), id.as_slice(), b"\n"].concat()).collect();
+    let digest =
+        gix::objs::compute_hash(repo.git.object_hash(), gix::objs::Kind::Blob, &text).map_err(|_| scratch.failure())?;
     let state = State::AttributesStack(state::Attributes::new(globals, None, Source::IdMapping, names));
-    Ok(Stack::new(Path::new("").to_owned(), state, repo.settings.case(), Vec::new(), mappings))
+    let stack = Stack::new(Path::new("").to_owned(), state, repo.settings.case(), Vec::new(), mappings);
+    Ok(Rules { stack, digest })
 }

@@ -37,6 +37,8 @@ enum End {
 pub(crate) struct Scratch<'a> {
     pub(crate) repo: &'a Repo,
     pub(crate) pace: &'a Pace,
+    /// The result rests on another repository as well.
+    pub(crate) asked_elsewhere: Cell<bool>,
     made: RefCell<HashMap<ObjectId, (Kind, Vec<u8>)>>,
     held: Cell<usize>,
     end: RefCell<Option<End>>,
@@ -45,7 +47,14 @@ pub(crate) struct Scratch<'a> {
 impl<'a> Scratch<'a> {
     /// Nothing made yet.
     pub(crate) fn new(repo: &'a Repo, pace: &'a Pace) -> Self {
-        Self { repo, pace, made: RefCell::default(), held: Cell::new(0), end: RefCell::new(None) }
+        Self {
+            repo,
+            pace,
+            asked_elsewhere: Cell::new(false),
+            made: RefCell::default(),
+            held: Cell::new(0),
+            end: RefCell::new(None),
+        }
     }
 
     /// Looks at the clock between two uninterruptible pieces of work.

@@ -140,7 +140,9 @@ impl Stream {
         let mark = self.marks;
         let time = 1_700_000_000 + mark * 60;
         let who = format!("a <a@example.org> {time} +0000");
-        let mut head = format!("commit refs/heads/c{mark}\nmark :{mark}\nauthor {who}\ncommitter {who}\ndata <<E\ncommit {mark}\nE\n");
+        let mut head = format!(
+            "commit refs/heads/c{mark}\nmark :{mark}\nauthor {who}\ncommitter {who}\ndata <<E\ncommit {mark}\nE\n"
+        );
         for (at, parent) in parents.iter().enumerate() {
             let _ = writeln!(head, "{} :{parent}", if at == 0 { "from" } else { "merge" });
         }
@@ -222,4 +224,65 @@ pub fn generate(path: &Path, count: usize, seed: u64) -> Vec<(String, String)> {
     }
     let ids = stream.import(path);
     pairs.into_iter().map(|(left, right)| (ids[left].clone(), ids[right].clone())).collect()
+}
+
+/// A repository with pairs of commits, the second to be rebased onto the first; some changes are on both sides.
+pub fn generate_rebases(path: &Path, count: usize, seed: u64) -> Vec<(String, String)> {
+    let mut dice = Dice(seed);
+    let mut stream = Stream::default();
+    let mut pairs = Vec::new();
+    for _ in 0..count {
+        let mut base = Files::new();
+        for _ in 0..8 + dice.below(10) {
+            let new = name(&mut dice);
+            if fits(&base, &new) {
+                let lines = fresh(&mut dice);
+                base.insert(new, ("100644", lines));
+            }
+        }
+        let root = stream.commit(&[], &base);
+        // a change that both sides make, each as a commit of its own
+        let shared = base.keys().next().cloned().expect("there are files");
+        let both = |files: &mut Files| {
+            if let Some((_, lines)) = files.get_mut(&shared) {
+                lines.insert(0, "on both sides".to_owned());
+            }
+        };
+        let is_shared = dice.below(2) == 0;
+        let mut side = |steps: usize, dice: &mut Dice, merges: bool| {
+            let (mut tip, mut files) = (root, base.clone());
+            for step in 0..steps {
+                let mut next = files.clone();
+                if is_shared && step == 0 {
+                    both(&mut next);
+                } else {
+                    edit(&mut next, dice);
+                }
+                if merges && step == 1 && dice.below(3) == 0 {
+                    // a side line that is merged back
+                    let mut other = files.clone();
+                    other.insert(format!("merged{}.txt", dice.below(99)), ("100644", fresh(dice)));
+                    let line = stream.commit(&[tip], &other);
+                    let main = stream.commit(&[tip], &next);
+                    for (path, file) in other {
+                        if path.starts_with("merged") {
+                            next.insert(path, file);
+                        }
+                    }
+                    tip = stream.commit(&[main, line], &next);
+                } else {
+                    tip = stream.commit(&[tip], &next);
+                }
+                files = next;
+            }
+            tip
+        };
+        let steps = 1 + dice.below(3);
+        let upstream = side(steps, &mut dice, false);
+        let steps = 1 + dice.below(5);
+        let topic = side(steps, &mut dice, true);
+        pairs.push((upstream, topic));
+    }
+    let ids = stream.import(path);
+    pairs.into_iter().map(|(upstream, topic)| (ids[upstream].clone(), ids[topic].clone())).collect()
 }
