@@ -36,6 +36,7 @@ pub mod staged;
 pub mod stash;
 pub mod status;
 pub mod submodules;
+pub mod userdiff;
 pub mod worktree;
 
 pub use serve::run;
