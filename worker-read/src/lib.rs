@@ -38,5 +38,6 @@ pub mod status;
 pub mod submodules;
 pub mod userdiff;
 pub mod worktree;
+pub mod worktrees;
 
 pub use serve::run;
