@@ -31,6 +31,8 @@ pub const BRIEF_CONVENTION_WINDOW: usize = 50;
 pub const MAX_SUBJECT_CHARS: usize = 500;
 /// Submodules looked at in one repository, nested ones included.
 pub const MAX_SUBMODULES: usize = 1_000;
+/// Working trees of one repository that one answer lists.
+pub const MAX_WORKTREES: usize = 1_000;
 /// Deepest nesting of submodules that is followed.
 pub const MAX_SUBMODULE_DEPTH: usize = 16;
 /// Seconds one call may take unless `--deadline` says otherwise.

@@ -39,6 +39,8 @@ pub mod stash;
 pub mod status;
 pub mod submodules;
 pub mod unmerged;
+pub mod userdiff;
 pub mod worktree;
+pub mod worktrees;
 
 pub use serve::run;

@@ -42,6 +42,8 @@ pub struct Operator {
     pub config: Rc<OperatorConfig>,
     /// Whose repositories are read.
     pub trust: Rc<Trust>,
+    /// Canonical directories; what lies outside of them is not even looked for.
+    pub ceilings: Rc<[PathBuf]>,
 }
 
 /// One open repository.

@@ -105,7 +105,11 @@ struct Server {
 
 impl Server {
     fn serve(self, found: Result<Option<Found>, ReadFailure>) {
-        let operator = Operator { config: Rc::new(self.config), trust: Rc::new(self.trust) };
+        let operator = Operator {
+            config: Rc::new(self.config),
+            trust: Rc::new(self.trust),
+            ceilings: Rc::from(&self.ceilings[..]),
+        };
         let answers = Rc::new(RefCell::new(self.answers));
         let say = |message: &FromRead| answers.borrow_mut().send(message);
         let opened = found.and_then(|found| {
