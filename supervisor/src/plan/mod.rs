@@ -106,6 +106,7 @@ mod tests {
             Kind::Boolean { .. } => json!(false),
             Kind::OneOf { words, .. } => json!(words[0]),
             Kind::ListOf { .. } => json!(["/w"]),
+            Kind::Object(_) => json!({"repoPath": "/w"}),
         };
         let required = tool.arguments.iter().filter(|argument| argument.required);
         required.map(|argument| (argument.name.to_owned(), value(&argument.kind))).collect::<Map<_, _>>().into()
