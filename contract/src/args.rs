@@ -336,7 +336,10 @@ mod tests {
                 "arguments.targets[1]",
             ]
         );
-        assert_eq!(paths(&json!({"repoPath": "/w", "targets": [{"repoPath": "a"}]})), ["arguments.targets[0].repoPath"]);
+        assert_eq!(
+            paths(&json!({"repoPath": "/w", "targets": [{"repoPath": "a"}]})),
+            ["arguments.targets[0].repoPath"]
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod answers;
 pub mod changes;
 pub mod codeowners;
 mod commit;
+pub mod digest;
 pub mod discover;
 pub mod files;
 pub mod history;

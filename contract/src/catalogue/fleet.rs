@@ -335,8 +335,13 @@ mod tests {
             guidance: "How.".into(),
             partial: partial(),
         };
-        let mut poor =
-            Digest { repos_omitted: 0, unanswered_count: 0, partial: None, repo_source: RepoSource::Arguments, ..rich.clone() };
+        let mut poor = Digest {
+            repos_omitted: 0,
+            unanswered_count: 0,
+            partial: None,
+            repo_source: RepoSource::Arguments,
+            ..rich.clone()
+        };
         poor.events = vec![DigestRow { repo_path_encoding: None, ..row }];
         poor.events[0].event.ref_name_encoding = None;
         poor.repos = vec![DigestRepository { repo_path_encoding: None, ..repository }];
