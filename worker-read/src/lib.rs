@@ -8,9 +8,11 @@
 
 pub mod ahead_behind;
 pub mod answers;
+pub mod branch_stack;
 pub mod changes;
 pub mod codeowners;
 mod commit;
+pub mod detached;
 pub mod digest;
 pub mod discover;
 pub mod files;

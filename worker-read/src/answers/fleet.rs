@@ -81,12 +81,12 @@ fn potential_conflict(repo: &Repo, ours: ObjectId, entry: &mut RadarEntry, most:
         }
     };
     entry.potential_conflict_target = entry.upstream.clone();
-    let Verdict::Conflicts(paths) = verdict else { return };
+    let Verdict::Conflicts(conflicts) = verdict else { return };
     entry.potential_conflict_active = true;
-    entry.potential_conflict_count = paths.len() as u64;
+    entry.potential_conflict_count = conflicts.len() as u64;
     let mut room = MAX_PATHS_CHARS;
-    for path in paths.iter().take(most) {
-        let (text, encoding) = text_of(path);
+    for conflict in conflicts.iter().take(most) {
+        let (text, encoding) = text_of(&conflict.path);
         let chars = text.chars().count();
         if chars > room {
             break;
