@@ -38,43 +38,31 @@ fn corrections() -> Vec<Correction> {
         radar("many", "/data/entries/7/priority", json!(40), BARE),
     ];
     for (at, name) in [(7, "bare.git"), (8, "linkedwt")] {
-        let pointers: [&str; 4] = match at {
-            7 => [
-                "/data/attentionStack/7/label",
-                "/data/attentionStack/7/repoPath",
-                "/data/attentionStack/7/status",
-                "/data/attentionStack/7/priority",
-            ],
-            _ => [
-                "/data/attentionStack/8/label",
-                "/data/attentionStack/8/repoPath",
-                "/data/attentionStack/8/status",
-                "/data/attentionStack/8/priority",
-            ],
-        };
-        let right = [json!(name), json!(format!("$FX/{name}")), json!("no_upstream"), json!(40)];
-        all.extend(pointers.into_iter().zip(right).map(|(pointer, right)| radar("many", pointer, right, BARE)));
+        let path = format!("$FX/{name}");
+        let right = [
+            ("label", json!(name)),
+            ("repoPath", json!(path)),
+            ("status", json!("no_upstream")),
+            ("priority", json!(40)),
+        ];
+        let stacked = right.map(|(field, right)| radar("many", pointer("attentionStack", at, field), right, BARE));
+        all.extend(stacked);
     }
-    for case in ["many", "repositories", "max1", "both", "dups"] {
-        let stacked: &[[&str; 2]] = match case {
-            "many" => &[["/data/attentionStack/3/status", "/data/attentionStack/3/priority"]],
-            "both" | "dups" => &[
-                ["/data/attentionStack/0/status", "/data/attentionStack/0/priority"],
-                ["/data/attentionStack/1/status", "/data/attentionStack/1/priority"],
-            ],
-            _ => &[["/data/attentionStack/0/status", "/data/attentionStack/0/priority"]],
-        };
-        let second = matches!(case, "both" | "dups");
-        let rows: &[&[[&str; 2]]] = &[stacked, FIRST, if second { SECOND } else { &[] }];
-        for [status, priority] in rows.concat() {
-            let (status_is, priority_is) = match status.rsplit('/').next() {
-                Some("status") => (json!("divergent"), json!(90)),
-                Some("potentialConflictActive") => (json!(false), json!(0)),
-                _ => (json!([]), json!("origin/main")),
-            };
-            all.push(radar(case, status, status_is, CLEAN_MERGE));
-            all.push(radar(case, priority, priority_is, CLEAN_MERGE));
+    let merged =
+        [("repositories", 0, 0), ("max1", 0, 0), ("both", 0, 0), ("both", 1, 1), ("dups", 0, 0), ("dups", 1, 1)];
+    for (case, row, stacked) in [("many", 0, 3)].into_iter().chain(merged) {
+        let status = [("status", json!("divergent")), ("priority", json!(90))];
+        let verdict = [
+            ("potentialConflictActive", json!(false)),
+            ("potentialConflictCount", json!(0)),
+            ("potentialConflictPaths", json!([])),
+        ];
+        for (field, right) in status.clone().into_iter().chain(verdict) {
+            all.push(radar(case, pointer("entries", row, field), right, CLEAN_MERGE));
         }
+        let stacked =
+            status.map(|(field, right)| radar(case, pointer("attentionStack", stacked, field), right, CLEAN_MERGE));
+        all.extend(stacked);
     }
     all.push(digest("all", "/data/repos/7/error", Value::Null, BARE));
     for case in ["all", "rich", "dups"] {
@@ -83,18 +71,12 @@ fn corrections() -> Vec<Correction> {
     all
 }
 
-/// Pointers that the merge decides, in the first row and in the second.
-const FIRST: &[[&str; 2]] = &[
-    ["/data/entries/0/status", "/data/entries/0/priority"],
-    ["/data/entries/0/potentialConflictActive", "/data/entries/0/potentialConflictCount"],
-    ["/data/entries/0/potentialConflictPaths", "/data/entries/0/potentialConflictTarget"],
-];
-const SECOND: &[[&str; 2]] = &[
-    ["/data/entries/1/status", "/data/entries/1/priority"],
-    ["/data/entries/1/potentialConflictActive", "/data/entries/1/potentialConflictCount"],
-    ["/data/entries/1/potentialConflictPaths", "/data/entries/1/potentialConflictTarget"],
-];
+/// A member of a row. Tables of corrections are made once, and their pointers live as long as the test.
+fn pointer(list: &str, at: usize, field: &str) -> &'static str {
+    format!("/data/{list}/{at}/{field}").leak()
+}
 
+/// HEAD of `bare.git`, as it was recorded elsewhere.
 const BARE_HEAD: &str = "6b9751971f8318fed367092124c2747416b4dd91";
 const BARE_TIME: i64 = 1_700_001_740;
 

@@ -11,7 +11,7 @@ use crate::{
 use bulkhead_contract::{
     args::Checked,
     failure::Reason,
-    limits::{DIGEST_EVENTS, DIGEST_REPOSITORY_EVENTS, DIGEST_TEXT_CHARS},
+    limits::{DIGEST_EVENTS, DIGEST_REPOSITORY_EVENTS, DIGEST_TEXT_CHARS, MAX_FLEET},
     results::{self, DigestEvent, DigestEvents, DigestRepository, DigestRow, RepoSource},
 };
 use bulkhead_ipc::edge::{
@@ -44,6 +44,8 @@ struct Found {
     repos: Vec<DigestRepository>,
     events: Vec<DigestRow>,
     outside: u64,
+    /// Of those, how many have no row because nobody named them in the call.
+    unlisted: u64,
     unanswered: u64,
 }
 
@@ -66,11 +68,14 @@ impl Digest {
         control: Control,
     ) -> Result<results::Digest, CallError> {
         let begun = Instant::now();
-        let (paths, source) = if self.paths.is_empty() {
+        let (mut paths, source) = if self.paths.is_empty() {
             (registry::paths(reads, settings, &control).await?, RepoSource::FluxgitRegistry)
         } else {
             (self.paths.clone(), RepoSource::Arguments)
         };
+        let mut requested = paths.len() as u64;
+        // a call names no more than that, but a registry may
+        paths.truncate(MAX_FLEET);
         let question = asks::Digest { since_ms: self.since_ms, max_events: self.most, all_refs: self.all_refs };
         let words = [Value::from(self.since_ms), Value::from(self.most), Value::from(self.all_refs)];
         let fingerprint = super::fingerprint("fleet.digest", &words);
@@ -78,7 +83,6 @@ impl Digest {
         let told = crew::ask_all(reads, settings, control, &asked, &Ask::Digest(question), fingerprint).await?;
         let mut found = Found::default();
         let mut seen = HashSet::new();
-        let mut requested = paths.len() as u64;
         for (path, told) in paths.iter().zip(told) {
             match told {
                 // two paths into one repository tell the same story
@@ -109,7 +113,6 @@ impl Digest {
             }
         }
         room.give_back(for_repos);
-        let named = found.repos.len();
         let repos: Vec<DigestRepository> =
             found.repos.into_iter().zip(fitting).filter_map(|(row, fits)| fits.then_some(row)).collect();
         let events: Vec<DigestRow> =
@@ -117,11 +120,11 @@ impl Digest {
         results::Digest {
             since_ms: self.since_ms,
             event_count: events.len() as u64,
-            repos_omitted: (named - repos.len()) as u64,
+            repos_omitted: requested.saturating_sub(found.unanswered + found.unlisted + repos.len() as u64),
             repo_source: source,
             requested_repo_count: requested,
             excluded_outside_allowed_roots: found.outside,
-            truncated: cut_short || counted > events.len() as u64,
+            truncated: cut_short || counted > events.len() as u64 || requested > MAX_FLEET as u64,
             unanswered_count: found.unanswered,
             elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             attribution: ATTRIBUTION.to_owned(),
@@ -151,6 +154,8 @@ impl Found {
                 // a caller is told of a path that they named; of the registry's, the number is enough
                 if !outside || source == RepoSource::Arguments {
                     self.repos.push(failed(words(&error)));
+                } else {
+                    self.unlisted += 1;
                 }
             }
         }
