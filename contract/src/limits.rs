@@ -57,6 +57,22 @@ pub const MAX_VIOLATIONS: usize = 100;
 pub const MAX_INSTRUCTIONS_CHARS: usize = 1_500;
 /// JSON values, keys aside, in one message; a value costs some 32 bytes of memory and may cost two bytes of text.
 pub const MAX_JSON_VALUES: usize = 262_144;
+/// Repositories that one fleet call may name.
+pub const MAX_FLEET: usize = 500;
+/// Repositories of `fleet.radar` when the caller names no limit.
+pub const DEFAULT_FLEET: u32 = 200;
+/// Events of `fleet.digest`: default and most.
+pub const DIGEST_EVENTS: (u32, u32) = (200, 1_000);
+/// Events of one repository in `fleet.digest`.
+pub const DIGEST_REPOSITORY_EVENTS: usize = 200;
+/// Bytes at the end of one reflog in which `fleet.digest` looks for events.
+pub const DIGEST_REFLOG_BYTES: u64 = 1 << 20;
+/// Reflogs of one repository that `fleet.digest` looks into, and how deep in directories they may lie.
+pub const DIGEST_REFLOGS: (usize, usize) = (2_000, 16);
+/// Characters of an event's message and of its identity; the rest is cut and marked with an ellipsis.
+pub const DIGEST_TEXT_CHARS: (usize, usize) = (200, 256);
+/// Paths that `fleet.radar` names of those that a merge would leave in conflict; all are counted.
+pub const RADAR_CONFLICT_PATHS: usize = 20;
 /// References of one page when the caller names no limit.
 pub const DEFAULT_REFS: u32 = 500;
 /// References of one page at most.

@@ -16,6 +16,12 @@ pub struct Answered {
 /// Why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
+    /// An argument is missing that nothing on this machine stands in for. Code -32602, in a result.
+    #[error("{details}")]
+    Incomplete {
+        /// What is missing, and what to do.
+        details: String,
+    },
     /// The worker says that the repository cannot be read so.
     #[error("{}", .0.details)]
     Read(ReadFailure),

@@ -13,6 +13,7 @@ pub mod changes;
 pub mod codeowners;
 mod commit;
 pub mod detached;
+pub mod digest;
 pub mod discover;
 pub mod files;
 pub mod history;

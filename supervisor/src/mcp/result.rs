@@ -89,6 +89,9 @@ fn good(tool: &Tool, done: Done) -> Rendered {
 fn failed(tool: &Tool, error: &CallError) -> Rendered {
     let (code, message, data) = match error {
         CallError::Read(failure) => (code::LOCAL_READ, read_message(failure), read_data(failure)),
+        CallError::Incomplete { details } => {
+            (code::INVALID_PARAMS, format!("Invalid params: {}", cut(details)), json!({ "details": cut(details) }))
+        }
         CallError::IsolationMissing { layer, cause } => (
             code::ISOLATION_MISSING,
             format!(
@@ -266,6 +269,7 @@ mod tests {
     fn failures_have_their_codes_and_say_what_to_do() {
         let failure = ReadFailure::new(Reason::Corrupt, "index", "The index is damaged.").at(b".git/index\xff");
         for (error, code, key, words) in [
+            (CallError::Incomplete { details: "name one".into() }, code::INVALID_PARAMS, "details", "name one"),
             (CallError::Read(failure), code::LOCAL_READ, "operation", "corrupt"),
             (
                 CallError::IsolationMissing { layer: "network".into(), cause: "no seccomp".into() },

@@ -106,8 +106,11 @@ mod tests {
             Kind::Boolean { .. } => json!(false),
             Kind::OneOf { words, .. } => json!(words[0]),
             Kind::ListOf { .. } => json!(["/w"]),
+            Kind::Object(_) => json!({"repoPath": "/w"}),
         };
-        let required = tool.arguments.iter().filter(|argument| argument.required);
+        let alternative = tool.alternatives().first();
+        let required =
+            tool.arguments.iter().filter(|argument| argument.required || Some(&argument.name) == alternative);
         required.map(|argument| (argument.name.to_owned(), value(&argument.kind))).collect::<Map<_, _>>().into()
     }
 
