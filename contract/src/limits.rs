@@ -55,3 +55,28 @@ pub const MAX_VIOLATIONS: usize = 100;
 pub const MAX_INSTRUCTIONS_CHARS: usize = 1_500;
 /// JSON values, keys aside, in one message; a value costs some 32 bytes of memory and may cost two bytes of text.
 pub const MAX_JSON_VALUES: usize = 262_144;
+/// References of one page when the caller names no limit.
+pub const DEFAULT_REFS: u32 = 500;
+/// References of one page at most.
+pub const MAX_REFS: u32 = 5_000;
+/// Longest name of a reference, or revision, as an argument, in Unicode scalar values.
+pub const MAX_REF_CHARS: usize = 4_096;
+/// Entries of one page of a reflog: default and most.
+pub const REFLOG_ENTRIES: (u32, u32) = (12, 100);
+/// Related branches of `repo.branchStack`: default and most.
+pub const STACK_RELATED: (u32, u32) = (8, 50);
+/// Candidates for the base of `repo.branchStack` at most.
+pub const STACK_BASES: usize = 256;
+/// Remotes that `repo.refs` lists.
+pub const REMOTE_ROWS: usize = 100;
+/// Stashes that `repo.refs` lists; the reflog of `refs/stash` has the rest.
+pub const STASH_ROWS: usize = 50;
+/// Files of one page of `conflict.read`: default and most.
+pub const CONFLICT_FILES: (u32, u32) = (20, 200);
+/// Bytes of one side of a file in `conflict.read`: default and most.
+pub const CONFLICT_BYTES_PER_SIDE: (u32, u32) = (16_384, 1_048_576);
+/// Characters of an answer of `conflict.read` whose caller raised the bytes of a side; twice as many bytes of up to four
+/// a character must fit into [`MAX_RESPONSE_BYTES`].
+pub const MAX_CONFLICT_CHARS: usize = 900_000;
+/// Conflicting paths that `repo.conflictPreflight` lists.
+pub const PREFLIGHT_PATHS: u32 = 500;

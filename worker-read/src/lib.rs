@@ -9,9 +9,11 @@
 
 pub mod ahead_behind;
 pub mod answers;
+pub mod branch_stack;
 pub mod changes;
 pub mod codeowners;
 mod commit;
+pub mod detached;
 pub mod discover;
 pub mod files;
 pub mod history;
