@@ -121,6 +121,12 @@ fn check_value(kind: &Kind, value: &Value, path: &str, found: &mut Violations) {
                 found.add(path, format!("{}, not of {length}", expectation(kind)));
             }
         }
+        (Kind::Word { max }, Value::String(text)) => {
+            let fits = (1..=*max).contains(&text.len());
+            if !fits || !text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
+                found.add(path, format!("{}, not `{}`", expectation(kind), shown(text)));
+            }
+        }
         (Kind::Integer { min, max, .. }, Value::Number(number)) => match number.as_i64() {
             Some(integer) if (*min..=*max).contains(&integer) => {}
             _ => found.add(path, format!("{}, not {number}", expectation(kind))),
@@ -168,6 +174,7 @@ fn expectation(kind: &Kind) -> String {
         Kind::Path => "must be an absolute path as a string".to_owned(),
         Kind::Text { min: 0, max } => format!("must be a string of at most {max} characters"),
         Kind::Text { min, max } => format!("must be a string of {min} to {max} characters"),
+        Kind::Word { max } => format!("must be 1 to {max} letters, digits, `_` or `-`"),
         Kind::Integer { min, max, .. } => format!("must be an integer from {min} to {max}"),
         Kind::Boolean { .. } => "must be true or false".to_owned(),
         Kind::OneOf { words, .. } => format!("must be one of `{}`", words.join("`, `")),
@@ -246,6 +253,7 @@ mod tests {
         arguments: &[
             row("repoPath", Kind::Path, true),
             row("note", Kind::Text { min: 1, max: 4 }, false),
+            row("word", Kind::Word { max: 4 }, false),
             row("count", Kind::Integer { min: 1, max: 20, default: Some(10) }, false),
             row("all", Kind::Boolean { default: Some(true) }, false),
             row("side", Kind::OneOf { words: &["ours", "theirs"], default: Some("ours") }, false),
@@ -260,6 +268,16 @@ mod tests {
 
     const fn row(name: &'static str, kind: Kind, required: bool) -> Argument {
         Argument { name, kind, required, description: "" }
+    }
+
+    #[test]
+    fn a_word_has_letters_digits_and_two_signs() {
+        for good in ["a", "A-_9"] {
+            assert!(paths(&json!({"repoPath": "/w", "word": good})).is_empty(), "{good}");
+        }
+        for bad in [json!(""), json!("abcde"), json!("a/b"), json!("é"), json!("a\n"), json!(1)] {
+            assert_eq!(paths(&json!({"repoPath": "/w", "word": bad})), ["arguments.word"], "{bad}");
+        }
     }
 
     fn paths(arguments: &Value) -> Vec<String> {

@@ -104,6 +104,8 @@ fn accepts(kind: &Kind) -> Map<String, Value> {
         Kind::Path => json!({"type": "string", "minLength": 1, "maxLength": MAX_PATH_BYTES}),
         Kind::Text { min: 0, max } => json!({"type": "string", "maxLength": max}),
         Kind::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max}),
+        // which characters is said in words: hosts choke on patterns
+        Kind::Word { max } => json!({"type": "string", "minLength": 1, "maxLength": max}),
         Kind::Integer { min, max, default } => {
             with_default(json!({"type": "integer", "minimum": min, "maximum": max}), default.map(Value::from))
         }

@@ -125,6 +125,11 @@ pub enum Kind {
         /// Greatest length.
         max: usize,
     },
+    /// A name of 1 to `max` ASCII letters, digits, `_` and `-`.
+    Word {
+        /// Greatest length.
+        max: usize,
+    },
     /// An integer, written as one: `3.0` is refused.
     Integer {
         /// Least value.

@@ -13,8 +13,8 @@ pub struct Tick {
     pub total: Option<u64>,
 }
 
-/// Held by the one who serves the call.
-#[derive(Debug)]
+/// Held by the one who serves the call; a copy for each question of a call that asks several.
+#[derive(Debug, Clone)]
 pub struct Control {
     stop: watch::Receiver<bool>,
     ticks: Option<mpsc::Sender<Tick>>,

@@ -57,6 +57,15 @@ pub enum CallError {
         /// Time left.
         seconds: u64,
     },
+    /// Nothing local can answer, and no gateway is configured. Code 10001.
+    #[error("no gateway is configured and no run directory holds a record of this repository")]
+    GatewayNeeded,
+    /// The gateway cannot be asked. Code 10003.
+    #[error("the gateway cannot be asked")]
+    GatewaySilent {
+        /// One is configured.
+        configured: bool,
+    },
     /// The worker ended because the server was stopping. Code 10022.
     #[error("the server was stopping")]
     Stopping,

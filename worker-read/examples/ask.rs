@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         demand: Demand::Off,
         empty_root: false,
         ceilings: Vec::new(),
+        run_dirs: Vec::new(),
         path: None,
         trust: OwnerTrust { any: true, uids: Vec::new() },
         home: None,

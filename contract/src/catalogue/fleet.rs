@@ -232,7 +232,7 @@ mod tests {
     use crate::{
         path::PathEncoding,
         results::{
-            Attention, Digest, DigestEvent, DigestRepository, DigestRow, EventKind, EventSource, Operation, Partial,
+            Attention, Digest, DigestEvent, DigestRepository, DigestRow, DigestKind, DigestSource, Operation, Partial,
             Radar, RadarEntry, RadarNetwork, RadarRow, RadarStatus, RepoSource,
         },
     };
@@ -302,13 +302,13 @@ mod tests {
             at_ms: 1,
             ref_name: "HEAD".into(),
             ref_name_encoding: Some(PathEncoding::Escaped),
-            kind: EventKind::CherryPick,
+            kind: DigestKind::CherryPick,
             old_oid: None,
             new_oid: None,
             message: String::new(),
             identity: "A <a@example.org>".into(),
             rewrote: false,
-            source: EventSource::Fluxgit,
+            source: DigestSource::Fluxgit,
         };
         let encoding = Some(PathEncoding::Escaped);
         let row = DigestRow { repo_path: "/w".into(), repo_path_encoding: encoding, event };

@@ -199,7 +199,7 @@ impl Default for RadarNetwork {
 /// What kind of movement a reflog row tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum EventKind {
+pub enum DigestKind {
     /// A commit.
     Commit,
     /// The last commit was replaced.
@@ -229,7 +229,7 @@ pub enum EventKind {
 /// Who wrote a reflog row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum EventSource {
+pub enum DigestSource {
     /// Git, for whoever ran it.
     Git,
     /// The contract's application, by the words that its messages begin with.
@@ -248,7 +248,7 @@ pub struct DigestEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ref_name_encoding: Option<PathEncoding>,
     /// What kind of movement.
-    pub kind: EventKind,
+    pub kind: DigestKind,
     /// Full id before; null where the reference was created.
     pub old_oid: Option<String>,
     /// Full id after; null where it was deleted.
@@ -260,7 +260,7 @@ pub struct DigestEvent {
     /// What the reference held before is no ancestor of what it holds now.
     pub rewrote: bool,
     /// Who wrote it.
-    pub source: EventSource,
+    pub source: DigestSource,
 }
 
 /// What a worker sees of one repository for `fleet.digest`.

@@ -11,7 +11,7 @@ use crate::{
 use bulkhead_contract::{
     args, catalogue,
     failure::{ReadFailure, Reason},
-    results::{DigestEvent, DigestEvents, EventKind, EventSource, RadarEntry},
+    results::{DigestEvent, DigestEvents, DigestKind, DigestSource, RadarEntry},
 };
 use bulkhead_ipc::edge::read::{Ask, Reply};
 use serde_json::json;
@@ -86,13 +86,13 @@ fn reply(name: &str, ask: &Ask) -> Reply {
                 at_ms: 1_000 * i64::from(10 - n),
                 ref_name: "HEAD".into(),
                 ref_name_encoding: None,
-                kind: EventKind::Commit,
+                kind: DigestKind::Commit,
                 old_oid: None,
                 new_oid: None,
                 message: "m".repeat(10_000),
                 identity: "A <a@example.org>".into(),
                 rewrote: false,
-                source: EventSource::Git,
+                source: DigestSource::Git,
             });
             let events = if name.starts_with("quiet") { Vec::new() } else { events.collect() };
             let event_count = if name.starts_with("quiet") { 0 } else { 3 };

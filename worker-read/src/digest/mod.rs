@@ -10,7 +10,7 @@ use bulkhead_contract::{
     failure::ReadFailure,
     limits::{DIGEST_REFLOG_BYTES, DIGEST_REPOSITORY_EVENTS, DIGEST_TEXT_CHARS},
     path::text_of,
-    results::{DigestEvent, DigestEvents, EventKind, EventSource, Partial},
+    results::{DigestEvent, DigestEvents, DigestKind, DigestSource, Partial},
 };
 use gix::{
     ObjectId,
@@ -116,12 +116,12 @@ fn event(repo: &Repo, row: &Row, name: &BString, is_head: bool, pace: &Pace) -> 
     let kind = kind::of(&row.message);
     // HEAD moves between branches, which rewrites nothing; a branch that moves so does
     let counts = match is_head {
-        true => matches!(kind, EventKind::Reset | EventKind::Amend | EventKind::Rebase),
+        true => matches!(kind, DigestKind::Reset | DigestKind::Amend | DigestKind::Rebase),
         false => name.starts_with(b"refs/heads/") || name.starts_with(b"refs/remotes/"),
     };
     let id = |id: ObjectId| (!id.is_null()).then(|| id.to_string());
     let (ref_name, ref_name_encoding) = text_of(name);
-    let source = if row.message.starts_with(APPLICATION) { EventSource::Fluxgit } else { EventSource::Git };
+    let source = if row.message.starts_with(APPLICATION) { DigestSource::Fluxgit } else { DigestSource::Git };
     DigestEvent {
         at_ms: row.time.saturating_mul(1_000),
         ref_name,

@@ -2,7 +2,7 @@
 //! Trust: times are the logs' own and may be wrong; an order comes out of any rows.
 
 use super::{Row, kind, movement, movements};
-use bulkhead_contract::results::EventKind;
+use bulkhead_contract::results::DigestKind;
 use std::collections::HashMap;
 
 /// `rows` newest first; `head` is the log of HEAD. Of a movement that both HEAD and a branch tell of, the branch's row
@@ -65,8 +65,8 @@ fn within(group: Vec<Row>, head: usize) -> Vec<Row> {
 /// HEAD came to a commit that was there before.
 fn is_arrival(row: &Row) -> bool {
     match kind::of(&row.message) {
-        EventKind::Checkout => true,
-        EventKind::Rebase => row.message.windows(6).any(|word| word == b"finish"),
+        DigestKind::Checkout => true,
+        DigestKind::Rebase => row.message.windows(6).any(|word| word == b"finish"),
         _ => row.old.is_null(),
     }
 }
