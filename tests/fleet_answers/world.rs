@@ -4,8 +4,11 @@
 use crate::support::{Place, Repo, is_root};
 use std::{fs, path::PathBuf};
 
+/// Brings a clone into a state.
+type Make = fn(&Repo<'_>);
+
 /// What is made of a clone whose upstream has three commits, the last of which changed `a.txt`.
-pub const STATES: &[(&str, fn(&Repo<'_>))] = &[
+const STATES: &[(&str, Make)] = &[
     ("clean", |_| {}),
     ("ahead", |repo| drop(repo.commit("mine"))),
     ("behind", |repo| drop(repo.git(&["reset", "-q", "--hard", "HEAD~1"]))),
