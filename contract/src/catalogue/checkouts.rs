@@ -14,8 +14,7 @@ pub(super) const TOOLS: &[Tool] = &[WORKTREES, SUBMODULES];
 pub const WORKTREES: Tool = Tool {
     name: "worktree.list",
     title: "Working trees",
-    description: "Call this to see where else this repository is checked out, before switching to or deleting a branch. Gives \
-        path, branch and commit of each working tree, and whether it is locked or prunable.",
+    description: "Call this to see where else a repository is checked out: path, branch, commit, locked, prunable.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -33,8 +32,8 @@ pub const WORKTREES: Tool = Tool {
 pub const SUBMODULES: Tool = Tool {
     name: "submodule.status",
     title: "Submodule status",
-    description: "Call this when a repository has submodules, before trusting or updating one. Gives state (` ` as recorded, `+` \
-        other commit, `-` not checked out, `U` conflict), recorded and checked-out commit and dirt, nested ones included.",
+    description: "Call this to see submodules, nested too: state (` ` as recorded, `+` other commit, `-` absent, \
+        `U` conflict), both commits, dirt.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
