@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// How much of a result is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// The envelope and one level of `data`, open below.
+    /// Which members the envelope and `data` have, open below.
     Brief,
     /// Every field, with its meaning.
     Full,
@@ -70,23 +70,27 @@ fn members(rows: &[Argument]) -> Map<String, Value> {
 /// Schema of a tool's results, errors included: `data` in good ones, `error` in bad ones.
 #[must_use]
 pub fn output(tool: &Tool, detail: Detail) -> Value {
-    let error = match detail {
-        Detail::Brief => json!({"type": "object"}),
-        Detail::Full => json!({
-            "type": "object",
-            "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
-            "required": ["code", "message"],
-        }),
-    };
+    let full = detail == Detail::Full;
+    // lists are read by agents, who pay for every byte: a brief schema says which members there are, and no more
+    let or_open = |schema: Value| if full { schema } else { json!({}) };
+    let error = json!({
+        "type": "object",
+        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
+        "required": ["code", "message"],
+    });
     let mut properties = Map::new();
-    properties.insert("tool".into(), json!({"type": "string"}));
-    properties.insert("readOnly".into(), json!({"type": "boolean"}));
-    properties.insert("source".into(), json!({"type": "string"}));
-    properties.insert("repoPath".into(), json!({"type": "string"}));
+    properties.insert("tool".into(), or_open(json!({"type": "string"})));
+    properties.insert("readOnly".into(), or_open(json!({"type": "boolean"})));
+    properties.insert("source".into(), or_open(json!({"type": "string"})));
+    if tool.argument("repoPath").is_some() {
+        properties.insert("repoPath".into(), or_open(json!({"type": "string"})));
+    }
     properties.insert("data".into(), Value::Object(fields(tool.data, detail)));
-    properties.insert("error".into(), error);
+    properties.insert("error".into(), or_open(error));
     let mut root = object(properties);
-    require(&mut root, ["tool", "readOnly"]);
+    if full {
+        require(&mut root, ["tool", "readOnly"]);
+    }
     Value::Object(root)
 }
 
@@ -149,28 +153,25 @@ fn fields(rows: &[Field], detail: Detail) -> Map<String, Value> {
 }
 
 fn holds(shape: &Shape, detail: Detail) -> Map<String, Value> {
-    let schema = match (shape, detail) {
-        (Shape::Text, _) => json!({"type": "string"}),
-        (Shape::Count, Detail::Brief) => json!({"type": "integer"}),
-        (Shape::Count, Detail::Full) => json!({"type": "integer", "minimum": 0}),
-        (Shape::Integer, _) => json!({"type": "integer"}),
-        (Shape::Boolean, _) => json!({"type": "boolean"}),
-        // what the words are is said in full schemas: lists are read by agents, who pay for every byte
-        (Shape::OneOf(_), Detail::Brief) => json!({"type": "string"}),
-        (Shape::OneOf(words), Detail::Full) => json!({"type": "string", "enum": words}),
-        (Shape::Nullable(_) | Shape::Any(_) | Shape::NullableObject(_), Detail::Brief) => json!({}),
-        (Shape::Nullable(what), Detail::Full) => json!({"description": format!("{what}, or null")}),
-        (Shape::Any(what), Detail::Full) => json!({"description": what}),
-        (Shape::NullableObject(rows), Detail::Full) => {
+    if detail == Detail::Brief {
+        return Map::new();
+    }
+    let schema = match shape {
+        Shape::Text => json!({"type": "string"}),
+        Shape::Count => json!({"type": "integer", "minimum": 0}),
+        Shape::Integer => json!({"type": "integer"}),
+        Shape::Boolean => json!({"type": "boolean"}),
+        Shape::OneOf(words) => json!({"type": "string", "enum": words}),
+        Shape::Nullable(what) => json!({"description": format!("{what}, or null")}),
+        Shape::Any(what) => json!({"description": what}),
+        Shape::NullableObject(rows) => {
             // without a type: hosts choke on type arrays, and null is allowed
             let mut fields = fields(rows, detail);
             fields.remove("type");
             Value::Object(fields)
         }
-        (Shape::Object(_), Detail::Brief) => json!({"type": "object"}),
-        (Shape::Object(rows), Detail::Full) => Value::Object(fields(rows, detail)),
-        (Shape::List(_), Detail::Brief) => json!({"type": "array"}),
-        (Shape::List(item), Detail::Full) => json!({"type": "array", "items": holds(item, detail)}),
+        Shape::Object(rows) => Value::Object(fields(rows, detail)),
+        Shape::List(item) => json!({"type": "array", "items": holds(item, detail)}),
     };
     into_map(schema)
 }
@@ -215,7 +216,13 @@ mod tests {
         match value {
             Value::Object(map) => {
                 visit(map);
-                map.values().for_each(|inner| walk(inner, visit));
+                for (key, inner) in map {
+                    match inner {
+                        // its keys are names of ours and no words of the schema language
+                        Value::Object(named) if key == "properties" => named.values().for_each(|it| walk(it, visit)),
+                        _ => walk(inner, visit),
+                    }
+                }
             }
             Value::Array(items) => items.iter().for_each(|inner| walk(inner, visit)),
             _ => {}
@@ -259,7 +266,7 @@ mod tests {
     #[test]
     fn brief_is_one_level_deep_and_full_is_not() {
         let brief = output(&TOOLS[0], Detail::Brief);
-        assert_eq!(brief["properties"]["data"]["properties"]["head"], json!({"type": "object"}));
+        assert_eq!(brief["properties"]["data"]["properties"]["head"], json!({}));
         let full = output(&TOOLS[0], Detail::Full);
         assert!(full["properties"]["data"]["properties"]["head"]["properties"]["branch"]["description"].is_string());
     }

@@ -40,6 +40,7 @@ const REBUILT: &[(&str, &str)] = &[
 ];
 
 /// A recorded value that is wrong.
+#[derive(Debug)]
 pub struct Correction {
     /// The tool.
     pub tool: &'static str,
@@ -54,6 +55,7 @@ pub struct Correction {
 }
 
 /// What one family of tools has to say about its recordings.
+#[derive(Debug)]
 pub struct Family {
     /// Its tools, each with the number of its recorded cases.
     pub tools: &'static [(&'static str, usize)],

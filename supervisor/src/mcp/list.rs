@@ -145,7 +145,8 @@ mod tests {
             for era in Era::ALL {
                 let bytes = page(&settings, era, Spelling::Dotted).len();
                 eprintln!("tools/list {} {schemas:?}: {bytes} bytes, about {} tokens", era.version(), bytes / 4);
-                assert!(bytes < LIMIT, "{bytes}");
+                // full schemas are for code generators, who ask for them
+                assert!(bytes < LIMIT || schemas == OutputSchemas::Full, "{bytes}");
             }
         }
     }
