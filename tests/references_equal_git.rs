@@ -141,12 +141,12 @@ fn pages_cover_everything_once() {
         assert_eq!((names.0.len(), names.1, names.2), (0, branches, tags));
     }
     let of = |server: &mut Server, arguments: Value| pages(server, repo.path(), arguments);
-    let local = of(&mut server, json!({"kind": "local", "pattern": "team-1*/topic-*1", "limit": 3})).1;
+    let local = of(&mut server, json!({"kind": "local", "glob": "team-1*/topic-*1", "limit": 3})).1;
     let mut by_git = lines(&repo, &["branch", "--format=%(refname:short)", "--list", "team-1*/topic-*1"]);
     by_git.sort();
     assert!(!local.is_empty());
     assert_eq!(local, by_git);
-    let data = server.call("repo.refs", json!({"repoPath": repo.path(), "pattern": "*1", "limit": 1}));
+    let data = server.call("repo.refs", json!({"repoPath": repo.path(), "glob": "*1", "limit": 1}));
     let totals = &data.data()["totals"];
     let count = |pattern: &str| json!(lines(&repo, &["for-each-ref", pattern]).len());
     assert_eq!(totals["tags"], count("refs/tags/*1"), "{totals}");
