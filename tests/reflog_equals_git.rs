@@ -22,8 +22,12 @@ fn expected(repo: &Repo<'_>, name: &str) -> Vec<Entry> {
         text.lines().map(|line| line.split('\0').map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>()
     };
     let dated = list(&["--date=unix"]);
-    let rows = list(&[]).into_iter().zip(dated).map(|(row, dated)| {
+    let rows = list(&[]).into_iter().zip(dated).map(|(mut row, dated)| {
         let time = dated[0].rsplit_once("@{").and_then(|(_, time)| time.strip_suffix('}')?.parse().ok());
+        // git 2.47 shortens `origin/HEAD` further, to what stands for the same
+        if let (true, Some(rest)) = (name.ends_with("/HEAD"), row[0].strip_prefix("origin@")) {
+            row[0] = format!("origin/HEAD@{rest}");
+        }
         let [selector, id, message, who, email] = <[String; 5]>::try_from(row).expect("five fields");
         (selector, id, message, who, email, time.expect("a time"))
     });
@@ -39,21 +43,31 @@ fn entries(data: &Value) -> Vec<Entry> {
     data["entries"].as_array().expect("a list").iter().map(of).collect()
 }
 
-/// All pages.
-fn pages(server: &mut Server, repository: &Path, name: &str, limit: usize) -> (Vec<Entry>, Vec<Value>) {
+/// Where the reference was before each entry, newest first, from the log file itself.
+fn old_commits(repo: &Repo<'_>, full: &str) -> Vec<String> {
+    let path = repo.at(repo.git(&["rev-parse", "--git-path", &format!("logs/{full}")]));
+    let text = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let old = |line: &str| line.split(' ').next().expect("a first word").to_owned();
+    text.lines().rev().map(old).map(|id| if id.bytes().all(|b| b == b'0') { String::new() } else { id }).collect()
+}
+
+/// All pages: entries, where the reference was before each, and its full name.
+fn pages(server: &mut Server, repository: &Path, name: &str, limit: usize) -> (Vec<Entry>, Vec<String>, String) {
     let mut arguments = json!({"repoPath": repository, "refName": name, "limit": limit});
     let (mut all, mut raw) = (Vec::new(), Vec::new());
     loop {
         let outcome = server.call("repo.reflog", arguments.clone());
         let data = outcome.data();
         all.extend(entries(data));
-        raw.extend(data["entries"].as_array().expect("a list").iter().cloned());
+        let old = |entry: &Value| entry["oldCommit"].as_str().expect("a text").to_owned();
+        raw.extend(data["entries"].as_array().expect("a list").iter().map(old));
         assert_eq!(data["truncated"], json!(data.get("nextCursor").is_some()));
         match data["nextCursor"].as_str() {
             Some(cursor) => arguments["cursor"] = json!(cursor),
             None => {
                 assert_eq!(data["totalEntries"], json!(all.len()), "{name}");
-                return (all, raw);
+                return (all, raw, data["ref"].as_str().expect("a name").to_owned());
             }
         }
     }
@@ -78,17 +92,16 @@ fn in_every_state() {
             }
             let short = repo.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads", "refs/remotes"]);
             let full = repo.git(&["for-each-ref", "--format=%(refname)"]);
-            for reference in ["HEAD", "@"].into_iter().chain(short.lines()).chain(full.lines()) {
+            for reference in ["HEAD", "@"]
+                .into_iter()
+                .chain(short.lines())
+                .chain(full.lines().filter(|name| !name.starts_with("refs/tags/")))
+            {
                 let git = expected(&repo, if reference == "@" { "HEAD" } else { reference });
                 for limit in [2, 100] {
-                    let (ours, raw) = pages(&mut server, &path, reference, limit);
+                    let (ours, raw, full) = pages(&mut server, &path, reference, limit);
                     assert_eq!(ours, git, "{name}: {reference}");
-                    for (newer, older) in raw.iter().zip(raw.iter().skip(1)) {
-                        // git writes each move where the one before ended
-                        if newer["oldCommit"] != older["newCommit"] {
-                            assert!(reference.contains("stash") || name.contains("odd"), "{name} {reference}: {newer}");
-                        }
-                    }
+                    assert_eq!(raw, old_commits(&repo, &full), "{name}: {reference}");
                 }
                 logs += usize::from(!git.is_empty());
             }
@@ -102,7 +115,7 @@ fn names_are_resolved_as_git_does_and_expressions_are_refused() {
     let place = Place::new();
     let repo = Repo::honest(&place, "r");
     repo.git(&["tag", "main", "HEAD~1"]);
-    repo.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+    repo.write(".git/refs/heads/alias", "ref: refs/heads/main\n");
     let mut server = Start::new(&place).root(place.path()).spawn();
     let call =
         |server: &mut Server, name: &str| server.call("repo.reflog", json!({"repoPath": repo.path(), "refName": name}));

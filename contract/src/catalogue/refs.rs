@@ -15,7 +15,7 @@ pub const REFS: Tool = Tool {
     name: "repo.refs",
     title: "References",
     description: "Call this when you need branches, tags, remotes or stashes by name, or where each of them leads: \
-        `refs` gives ids, upstreams and dates. Narrow with `kind` and `pattern`; `totals` are true sizes. Addresses of \
+        `refs` gives ids, upstreams and dates. Narrow with `kind` and `glob`; `totals` are true sizes. Addresses of \
         remotes are not shown.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
@@ -29,10 +29,10 @@ pub const REFS: Tool = Tool {
             description: "Only these; else branches and tags.",
         },
         Argument {
-            name: "pattern",
+            name: "glob",
             kind: Kind::Text { min: 1, max: 512 },
             required: false,
-            description: "Glob on short names, `*` crosses `/`.",
+            description: "On short names; `*` crosses `/`.",
         },
         Argument {
             name: "details",
@@ -58,7 +58,7 @@ pub const REFS: Tool = Tool {
         field("remotes", TEXTS, "Names of remotes; first page only, at most 100."),
         field("stashes", TEXTS, "Stashes, newest first; first page only, at most 50."),
         field("refs", Shape::List(&Shape::Object(REF_ROW)), "This page by full name, with details."),
-        field("totals", Shape::Object(REF_TOTALS), "True sizes; of references after `pattern`."),
+        field("totals", Shape::Object(REF_TOTALS), "True sizes; of references after `glob`."),
         field("truncated", Shape::Boolean, "Something follows after this page."),
         sometimes("nextCursor", Shape::Text, "Pass it back as `cursor` to get what follows."),
         sometimes("partial", Shape::Object(PARTIAL), "Set when time ran out: totals are lower bounds."),

@@ -26,7 +26,7 @@ pub struct Refs {
     pub stashes: Vec<String>,
     /// This page in full, in the order of full names; empty where names alone were asked for.
     pub refs: Vec<RefRow>,
-    /// True sizes, of references after the pattern.
+    /// True sizes, of references after the glob.
     pub totals: RefTotals,
     /// References follow after this page, or remotes or stashes were left out.
     pub truncated: bool,

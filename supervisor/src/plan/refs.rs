@@ -15,7 +15,7 @@ pub(super) fn ask(tool: &str, checked: &Checked<'_>, room: Room) -> Option<Ask> 
     Some(match tool {
         "repo.refs" => Ask::Refs(asks::Refs {
             kind: owned("kind"),
-            pattern: owned("pattern"),
+            pattern: owned("glob"),
             details: checked.boolean("details")?,
             page: room.page(checked, DEFAULT_REFS)?,
         }),

@@ -76,7 +76,9 @@ pub(in super::super) fn refs(repo: &Repo, ask: &asks::Refs, pace: &Pace) -> Resu
         }
         let (kind, short) = Kind::of(entry.name);
         let target = listed.target(&entry);
-        let name = (kind != Kind::Other && target.is_ok()).then(|| text_of(short).0);
+        // Git passes over one that is broken or leads to nothing
+        let leads = target.as_ref().is_ok_and(|target| target.id.is_some());
+        let name = (kind != Kind::Other && leads).then(|| text_of(short).0);
         let row = ask.details.then(|| row(repo, &listed, &entry, target));
         if !budget.take(&(&name, &row)) {
             answer.truncated = true;
