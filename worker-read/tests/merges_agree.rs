@@ -52,7 +52,13 @@ fn expected(repo: &Path, ours: &str, theirs: &str) -> Option<BTreeSet<String>> {
         Some(0) => Some(BTreeSet::new()),
         Some(1) => {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            Some(text.split('\0').skip(1).filter(|name| !name.is_empty()).map(|name| name.replace(ours, "HEAD")).collect())
+            Some(
+                text.split('\0')
+                    .skip(1)
+                    .filter(|name| !name.is_empty())
+                    .map(|name| name.replace(ours, "HEAD"))
+                    .collect(),
+            )
         }
         _ => None,
     }

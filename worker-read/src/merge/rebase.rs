@@ -81,7 +81,8 @@ pub fn replay(repo: &Repo, ours: ObjectId, theirs: ObjectId, pace: &Pace) -> Res
             Some(&parent) => tree_of(&scratch, parent)?,
             None => ObjectId::empty_tree(repo.git.object_hash()),
         };
-        let (tree, conflicts) = picked(&scratch, &mut resources, [ancestor, onto, commit.tree], &label(&scratch, commit.id))?;
+        let (tree, conflicts) =
+            picked(&scratch, &mut resources, [ancestor, onto, commit.tree], &label(&scratch, commit.id))?;
         if !conflicts.is_empty() {
             replay.stopped = Some((at, conflicts));
             break;
