@@ -71,7 +71,8 @@ pub const TOOLSETS: Variable = Variable {
     meaning: "Groups of tools to serve, separated by commas",
 };
 /// Severity of log lines.
-pub const LOG: Variable = Variable { name: "BULKHEAD_LOG", aliases: &[], flag: "--log", meaning: "warn, info or debug" };
+pub const LOG: Variable =
+    Variable { name: "BULKHEAD_LOG", aliases: &[], flag: "--log", meaning: "warn, info or debug" };
 
 /// All of them, in the order of the help text.
 pub const ALL: [&Variable; 11] = [

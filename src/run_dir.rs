@@ -30,7 +30,9 @@ pub fn settle(flag: Option<&Path>, cwd: Option<&Path>, home: Option<&OsStr>) -> 
     let own = match flag {
         Some(dir) => Some(absolute(dir.to_path_buf())),
         None => match env::RUN_DIR.read() {
-            Some((dir, name)) if dir.is_empty() => return Err(format!("{name} is empty: name a directory, or unset it")),
+            Some((dir, name)) if dir.is_empty() => {
+                return Err(format!("{name} is empty: name a directory, or unset it"));
+            }
             Some((dir, _)) => Some(absolute(PathBuf::from(dir))),
             None => default(home),
         },

@@ -172,7 +172,10 @@ fn each_entry(
     match bad {
         0 => {}
         1 => tell(found, "One file of repos cannot be used: it is no small regular file with an absolute path.".into()),
-        bad => tell(found, format!("{bad} files of repos cannot be used: they are no small regular files with an absolute path.")),
+        bad => tell(
+            found,
+            format!("{bad} files of repos cannot be used: they are no small regular files with an absolute path."),
+        ),
     }
     Ok(true)
 }

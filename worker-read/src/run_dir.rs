@@ -41,7 +41,9 @@ impl RunDir {
                 let parts = [directory(&path.join("repos")), directory(&path.join("rebase"))];
                 Ok(Self { id: files::file_id(&meta), path, parts })
             }
-            Ok(_) => Err(ReadFailure::new(Reason::NoSuchPath, OPERATION, "The run directory is no directory any more.")),
+            Ok(_) => {
+                Err(ReadFailure::new(Reason::NoSuchPath, OPERATION, "The run directory is no directory any more."))
+            }
             Err(e) => Err(NoContents::of(&e).failure(OPERATION, "the run directory")),
         }
     }

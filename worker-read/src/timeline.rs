@@ -2,7 +2,7 @@
 //! Trust: reflog lines are the repository's and records another program's; texts are cut, and undoing is only called
 //! possible where the repository stands exactly where the record says.
 
-use crate::{pace::Pace, refs::Head, reflog, repo::Repo};
+use crate::{pace::Pace, reflog, refs::Head, repo::Repo};
 use bulkhead_contract::{
     failure::ReadFailure,
     limits::MAX_SUBJECT_CHARS,
@@ -223,13 +223,7 @@ pub(crate) struct Search {
 ///
 /// # Errors
 /// As [`reflog::backwards`].
-pub(crate) fn find(
-    repo: &Repo,
-    here: &Here,
-    wanted: &Wanted,
-    bytes: u64,
-    pace: &Pace,
-) -> Result<Search, ReadFailure> {
+pub(crate) fn find(repo: &Repo, here: &Here, wanted: &Wanted, bytes: u64, pace: &Pace) -> Result<Search, ReadFailure> {
     let mut found: Option<(usize, reflog::Line)> = None;
     let more = reflog::backwards(repo, "HEAD".into(), bytes, |n, line| {
         // a selector alone is the line of that number

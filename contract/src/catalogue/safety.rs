@@ -159,7 +159,11 @@ pub const OPERATION_STATUS: Tool = Tool {
         }],
         &[
             field("previewId", Shape::Text, "The proposal."),
-            field("status", Shape::Text, "pending, approved, executing, completed, rejected, failed, expired or cancelled."),
+            field(
+                "status",
+                Shape::Text,
+                "pending, approved, executing, completed, rejected, failed, expired or cancelled.",
+            ),
             sometimes("operationType", Shape::Text, "What was proposed."),
             sometimes("expiresAt", Shape::Text, "When the proposal ends by itself."),
             sometimes("rejectionReason", Shape::Text, "Why a person said no."),

@@ -132,9 +132,7 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             ),
             json!({ "retryAfterSeconds": seconds, "retryable": true }),
         ),
-        CallError::GatewayNeeded => {
-            (code::GATEWAY_NEEDED, gateway::NEEDED.to_owned(), gateway::needed(tool.name))
-        }
+        CallError::GatewayNeeded => (code::GATEWAY_NEEDED, gateway::NEEDED.to_owned(), gateway::needed(tool.name)),
         CallError::GatewaySilent { configured } => {
             (code::GATEWAY_SILENT, gateway::SILENT.to_owned(), gateway::silent(tool.name, *configured))
         }

@@ -50,7 +50,8 @@ pub(super) fn timeline(repo: &Repo, ask: &asks::Timeline, pace: &Pace) -> Result
     let mut moves = moves.events.into_iter().peekable();
     loop {
         // the reflog's own order holds, whatever its clocks say
-        let first = restore.peek().zip(moves.peek()).is_none_or(|(point, moved)| point.time() >= moved.occurred_at_unix);
+        let first =
+            restore.peek().zip(moves.peek()).is_none_or(|(point, moved)| point.time() >= moved.occurred_at_unix);
         let point = if first || moves.peek().is_none() { restore.next() } else { None };
         let event = match point {
             Some(record) => {
@@ -155,7 +156,8 @@ pub(super) fn restore_points(
         }),
         RestoreView::All { limit } => RestorePoints::All(list(*limit, ask.chars)),
         RestoreView::One { id } => {
-            let wanted = |record: &&&RestoreRecord| id.as_ref().is_none_or(|id| record.id() == *id || record.repo_id == *id);
+            let wanted =
+                |record: &&&RestoreRecord| id.as_ref().is_none_or(|id| record.id() == *id || record.repo_id == *id);
             RestorePoints::One(RestorePointDetails {
                 restore_point: records.iter().find(wanted).map(|record| here.restore_point(record)),
                 restore_count,

@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn members_are_taken_as_they_are_and_absent_ones_are_null() {
-        let record = of(r#"{"operation":"rebase","undone":true,"created_at":7,"plan":{"steps":[1]},"x":1}"#).expect("fine");
+        let record =
+            of(r#"{"operation":"rebase","undone":true,"created_at":7,"plan":{"steps":[1]},"x":1}"#).expect("fine");
         assert_eq!((record.operation.as_deref(), record.undone, record.created_at), (Some("rebase"), true, Some(7)));
         assert_eq!((record.plan.as_deref(), record.before_commit), (Some(r#"{"steps":[1]}"#), None));
         assert_eq!(of("{}").expect("fine").time(), 5, "the file's own time stands in");
@@ -124,7 +125,8 @@ mod tests {
     fn what_is_not_understood_spoils_the_record() {
         let long = format!(r#"{{"operation":"{}"}}"#, "x".repeat(2_000));
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
-        for text in ["", "[]", "{", "null", r#"{"undone":"no"}"#, r#"{"created_at":1.5}"#, r#"{"branch_ref":1}"#, &long, &deep]
+        for text in
+            ["", "[]", "{", "null", r#"{"undone":"no"}"#, r#"{"created_at":1.5}"#, r#"{"branch_ref":1}"#, &long, &deep]
         {
             assert!(of(text).is_err(), "{text}");
         }
