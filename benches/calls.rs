@@ -95,7 +95,10 @@ fn row(question: &Question, repository: &Path, name: &str, servers: &mut Servers
         }
         let _ = servers.single.try_call(tool, arguments);
     }
-    let mut theirs = servers.reference.as_mut().filter(|reference| reference.try_call(tool, arguments).is_ok());
+    let mut theirs = servers.reference.as_mut();
+    if theirs.as_mut().is_some_and(|reference| reference.try_call(tool, arguments).is_err()) {
+        theirs = None;
+    }
     let rounds = std::env::var("BULKHEAD_BENCH_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     let (mut jailed, mut single, mut git, mut reference) =
         (Figures::default(), Figures::default(), Figures::default(), Figures::default());
@@ -116,7 +119,7 @@ fn row(question: &Question, repository: &Path, name: &str, servers: &mut Servers
         }
     }
     let ours = jailed.at(0.5);
-    let mut other = |figures: &Figures, into: &mut Vec<(f64, String)>| {
+    let other = |figures: &Figures, into: &mut Vec<(f64, String)>| {
         if figures.is_empty() {
             return ("-".to_owned(), "-".to_owned());
         }

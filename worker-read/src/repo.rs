@@ -47,7 +47,7 @@ use std::{
 /// Bytes of everything that is kept in a worker at most.
 pub const CACHE_BYTES: usize = 96 << 20;
 /// Bytes of all verdicts of a worker at most.
-pub(crate) const VERDICT_BYTES: usize = 10 << 20;
+pub const VERDICT_BYTES: usize = 10 << 20;
 /// Bytes of `shallow` at most.
 pub(crate) const MAX_SHALLOW: u64 = 16 << 20;
 /// Bytes of `info/exclude` or `info/attributes` at most.
