@@ -112,6 +112,11 @@ fn run(kind: &str, place: &Place, repo: &Repo<'_>, rounds: usize) {
         for _ in 0..12 {
             done.extend(edit(kind, repo, &names, &mut dice));
         }
+        // git 2.47 ends itself over some pairs of renames in both columns; there is nothing to compare with then
+        if String::from_utf8_lossy(&repo.try_git(&["status", "--porcelain"]).stderr).contains("BUG: ") {
+            repo.try_git(&["reset", "-q"]);
+            continue;
+        }
         let faults = differences(kind, expected(repo), answered(&mut server, repo.path()));
         let last = &done[done.len().saturating_sub(24)..];
         assert!(faults.is_empty(), "BULKHEAD_SEED={seed}, round {round}:\n{}\nafter {last:#?}", faults.join("\n"));
