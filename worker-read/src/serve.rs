@@ -69,7 +69,9 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
     };
     let cancelled = Arc::new(AtomicU64::new(NONE));
     let (queue, calls) = mpsc::sync_channel(WAITING);
-    let server = Server { config, trust, ceilings, report, parent, cancelled: Arc::clone(&cancelled), answers, calls };
+    let threads = init.threads;
+    let server =
+        Server { threads, config, trust, ceilings, report, parent, cancelled: Arc::clone(&cancelled), answers, calls };
     // only now: before it was closed, the jail covered one thread
     let serving = thread::Builder::new().name("serve".into()).stack_size(STACK).spawn(move || server.serve(found));
     let Ok(serving) = serving else { return };
@@ -97,6 +99,7 @@ fn listen(requests: &mut Receiver<ToRead>, queue: &mpsc::SyncSender<Call>, cance
 
 /// What the serving thread takes with it.
 struct Server {
+    threads: u32,
     config: OperatorConfig,
     trust: Trust,
     ceilings: Vec<PathBuf>,
@@ -113,6 +116,8 @@ impl Server {
             config: Rc::new(self.config),
             trust: Rc::new(self.trust),
             ceilings: Rc::from(&self.ceilings[..]),
+            verdicts: Default::default(),
+            threads: self.threads,
         };
         let answers = Rc::new(RefCell::new(self.answers));
         let say = |message: &FromRead| answers.borrow_mut().send(message);

@@ -9,7 +9,7 @@ use crate::{
     pace::{Pace, Stopped},
     refs::Refs,
     repo::Repo,
-    worktree::disk::{Dir, Kind},
+    worktree::disk::{Dir, Kind, Listing},
 };
 use gix::{
     ObjectId,
@@ -93,7 +93,11 @@ pub fn records(repo: &Repo, pace: &Pace) -> Result<Records, NoContents> {
         // a link in its place is not followed, and hides nothing that Git made
         Err(e) => return Err(e),
     };
-    let listing = dir.list().map_err(|e| NoContents::of(&e))?;
+    let mut listing = Listing::default();
+    if let Err(stopped) = dir.list(&mut listing, pace).map_err(|e| NoContents::of(&e))? {
+        found.stopped = Some(stopped);
+        return Ok(found);
+    }
     for (id, kind) in (0..listing.len()).filter_map(|at| listing.get(at)) {
         if let Err(stopped) = pace.step(1) {
             found.stopped = Some(stopped);

@@ -3,7 +3,7 @@
 
 use super::{
     budget::{Budget, cost},
-    cursor::Cursor,
+    cursor::{Cursor, Of},
 };
 use crate::{
     history,
@@ -156,7 +156,7 @@ pub(super) fn read(repo: &Repo, ask: &asks::Conflict, pace: &Pace) -> Result<Con
     if repo.is_bare() {
         return Err(unmerged::bare());
     }
-    let after = match ask.cursor.as_deref().map(Cursor::parse).transpose()? {
+    let after = match ask.cursor.as_deref().map(|text| Cursor::parse(text, Of::Conflict)).transpose()? {
         None => None,
         Some(Cursor::Tracked(path)) => Some(path),
         Some(Cursor::Untracked(_)) => {
@@ -185,7 +185,7 @@ pub(super) fn read(repo: &Repo, ask: &asks::Conflict, pace: &Pace) -> Result<Con
         conflicted_file_count: files.len() as u64,
         files: shown,
         file_list_truncated: next.is_some(),
-        next_cursor: next.map(|cursor| cursor.text()),
+        next_cursor: next.map(|cursor| cursor.text(Of::Conflict)),
         max_bytes_per_side: ask.max_bytes_per_side,
         guidance: guidance(known.operation).to_owned(),
     };

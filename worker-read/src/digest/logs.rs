@@ -3,8 +3,9 @@
 
 use super::Scope;
 use crate::{
+    pace::Pace,
     files::NoContents,
-    worktree::disk::{Dir, Kind},
+    worktree::disk::{Dir, Kind, Listing},
 };
 use bulkhead_contract::{failure::ReadFailure, limits::DIGEST_REFLOGS};
 use gix::bstr::BString;
@@ -23,7 +24,7 @@ pub struct Listed {
 ///
 /// # Errors
 /// Where a directory is there and cannot be read.
-pub fn names(common_dir: &Path, scope: Scope) -> Result<Listed, ReadFailure> {
+pub fn names(common_dir: &Path, scope: Scope, pace: &Pace) -> Result<Listed, ReadFailure> {
     let mut listed = Listed::default();
     let below: &[&[u8]] = match scope {
         Scope::Branches => &[b"logs", b"refs", b"heads"],
@@ -39,14 +40,18 @@ pub fn names(common_dir: &Path, scope: Scope) -> Result<Listed, ReadFailure> {
         };
     }
     let top: BString = below[1..].join(&b'/').into();
-    walk(dir, &top, 0, &mut listed).map_err(|e| failed(&e))?;
+    walk(dir, &top, 0, &mut listed, pace).map_err(|e| failed(&e))?;
     listed.names.sort();
     Ok(listed)
 }
 
-fn walk(mut dir: Dir, name: &BString, depth: usize, listed: &mut Listed) -> io::Result<()> {
+fn walk(mut dir: Dir, name: &BString, depth: usize, listed: &mut Listed, pace: &Pace) -> io::Result<()> {
     let (most, deepest) = DIGEST_REFLOGS;
-    let listing = dir.list()?;
+    let mut listing = Listing::default();
+    if dir.list(&mut listing, pace)?.is_err() {
+        listed.cut = true;
+        return Ok(());
+    }
     for (entry, kind) in (0..listing.len()).filter_map(|at| listing.get(at)) {
         if listed.names.len() >= most {
             listed.cut = true;
@@ -56,7 +61,7 @@ fn walk(mut dir: Dir, name: &BString, depth: usize, listed: &mut Listed) -> io::
         match kind {
             Kind::Dir if depth >= deepest => listed.cut = true,
             Kind::Dir => match dir.child(entry) {
-                Ok(child) => walk(child, &path, depth + 1, listed)?,
+                Ok(child) => walk(child, &path, depth + 1, listed, pace)?,
                 // it went away in between
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 Err(e) => return Err(e),
@@ -71,12 +76,16 @@ fn walk(mut dir: Dir, name: &BString, depth: usize, listed: &mut Listed) -> io::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use std::{fs, sync::Arc};
+
+    fn pace() -> Pace {
+        Pace::new(1, Arc::default(), 60_000, |_| {})
+    }
 
     #[test]
     fn names_are_found_in_bounds_and_not_through_links() {
         let temp = tempfile::tempdir().expect("a writable temporary directory");
-        assert!(names(temp.path(), Scope::Branches).expect("there are none").names.is_empty());
+        assert!(names(temp.path(), Scope::Branches, &pace()).expect("there are none").names.is_empty());
         let logs = temp.path().join("logs/refs");
         let write = |name: &str| {
             let path = logs.join(name);
@@ -87,7 +96,7 @@ mod tests {
             write(name);
         }
         let listed = |scope| {
-            let listed = names(temp.path(), scope).expect("readable");
+            let listed = names(temp.path(), scope, &pace()).expect("readable");
             (listed.names.iter().map(ToString::to_string).collect::<Vec<_>>(), listed.cut)
         };
         assert_eq!(listed(Scope::Branches), (vec!["refs/heads/a/b".into(), "refs/heads/main".into()], false));
@@ -109,7 +118,7 @@ mod tests {
         for n in 0..=DIGEST_REFLOGS.0 {
             fs::write(heads.join(n.to_string()), "").expect("writable");
         }
-        let listed = names(temp.path(), Scope::Branches).expect("readable");
+        let listed = names(temp.path(), Scope::Branches, &pace()).expect("readable");
         assert_eq!((listed.names.len(), listed.cut), (DIGEST_REFLOGS.0, true));
     }
 }

@@ -54,7 +54,7 @@ struct Row {
 /// # Errors
 /// Where the directories of the reflogs cannot be read.
 pub fn events(repo: &Repo, scope: Scope, since_ms: i64, most: usize, pace: &Pace) -> Result<DigestEvents, ReadFailure> {
-    let listed = logs::names(&repo.found.common_dir, scope)?;
+    let listed = logs::names(&repo.found.common_dir, scope, pace)?;
     let (mut names, mut truncated) = (listed.names, listed.cut);
     names.push("HEAD".into());
     let head = names.len() - 1;

@@ -4,7 +4,7 @@
 use super::{Refs, Value, broken, first_line, packed, packed::Packed, parse};
 use crate::{
     pace::{Pace, Stopped},
-    worktree::disk::{Dir, Kind as DiskKind},
+    worktree::disk::{Dir, Kind as DiskKind, Listing},
 };
 use bulkhead_contract::failure::ReadFailure;
 use gix::{
@@ -252,7 +252,11 @@ impl Listed<'_> {
         pace: &Pace,
     ) -> Result<(), Cut> {
         // a directory that cannot be listed holds no references that Git would see, either
-        let Ok(names) = dir.list() else { return Ok(()) };
+        let mut names = Listing::default();
+        match dir.list(&mut names, pace) {
+            Ok(listed) => listed?,
+            Err(_) => return Ok(()),
+        }
         for at in 0..names.len() {
             pace.step(1)?;
             let Some((name, kind)) = names.get(at) else { break };

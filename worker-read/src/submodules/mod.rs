@@ -23,7 +23,7 @@ use gix::ObjectId;
 use std::{ops::ControlFlow, rc::Rc};
 
 /// Submodules of one repository that stay open between calls; each holds descriptors and maps.
-const MAX_OPEN: usize = 8;
+pub(crate) const MAX_OPEN: usize = 8;
 
 /// What differs inside a submodule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,7 +67,7 @@ pub struct Nested {
 pub fn checked_out(repo: &Repo, path: &[u8]) -> Option<Rc<Repo>> {
     let worktree = repo.found.worktree.as_deref()?.join(files::bytes_path(path)?);
     let dot_git = files::version(&worktree.join(".git"));
-    if dot_git == Version::default() {
+    if dot_git.is_absent() {
         return None;
     }
     let mut held = repo.nested.borrow_mut();
