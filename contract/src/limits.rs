@@ -98,3 +98,17 @@ pub const CONFLICT_BYTES_PER_SIDE: (u32, u32) = (16_384, 1_048_576);
 pub const MAX_CONFLICT_CHARS: usize = 900_000;
 /// Conflicting paths that `repo.conflictPreflight` lists.
 pub const PREFLIGHT_PATHS: u32 = 500;
+/// Changed paths of a commit or a diff on one page when the caller names no limit.
+pub const DEFAULT_COMMIT_PATHS: u32 = 500;
+/// Changed paths of a commit or a diff on one page at most.
+pub const MAX_COMMIT_PATHS: u32 = 10_000;
+/// Bytes of text that `diff.text` gives when the caller names no limit (contract `results.md`).
+pub const DEFAULT_DIFF_BYTES: u32 = 65_536;
+/// Bytes of text that `diff.text` gives at most.
+pub const MAX_DIFF_BYTES: u32 = 1 << 20;
+/// Unchanged lines around changes: default and most.
+pub const DIFF_CONTEXT: (u32, u32) = (3, 50);
+/// Paths that one diff is narrowed to at most.
+pub const MAX_DIFF_PATHS: usize = 100;
+/// Characters of a revision.
+pub const MAX_REVISION_CHARS: usize = 4_096;

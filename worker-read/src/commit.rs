@@ -15,6 +15,8 @@ pub(crate) struct Commit<'a> {
     committer: &'a [u8],
     /// The encoding that the header names.
     pub(crate) encoding: Option<&'a [u8]>,
+    /// A signature is there.
+    pub(crate) signed: bool,
     /// Everything after the header.
     pub(crate) message: &'a BStr,
 }
@@ -40,6 +42,8 @@ impl<'a> Commit<'a> {
                 commit.committer = committer;
             } else if let Some(name) = field.strip_prefix(b"encoding ") {
                 commit.encoding = Some(name);
+            } else if field.starts_with(b"gpgsig ") || field.starts_with(b"gpgsig-sha256 ") {
+                commit.signed = true;
             }
         }
         commit.message = rest.as_bstr();
@@ -49,6 +53,11 @@ impl<'a> Commit<'a> {
     /// Who wrote it, if that can be read.
     pub(crate) fn author(&self) -> Option<gix::actor::SignatureRef<'a>> {
         gix::actor::SignatureRef::from_bytes(self.author).ok()
+    }
+
+    /// Who committed it, if that can be read.
+    pub(crate) fn committer(&self) -> Option<gix::actor::SignatureRef<'a>> {
+        gix::actor::SignatureRef::from_bytes(self.committer).ok()
     }
 
     /// Seconds of the committer's time; zero where there are none, as in Git (`parse_commit_date`).

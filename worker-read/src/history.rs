@@ -95,7 +95,7 @@ pub(crate) fn subject(commit: &Commit<'_>) -> String {
 
 /// Text of a commit in UTF-8. Of the encodings that the header may name, Latin-1 is read; others are kept as far as they
 /// are valid UTF-8.
-fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
+pub(crate) fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
     let latin = commit.encoding.is_some_and(|name| {
         [&b"iso-8859-1"[..], b"iso8859-1", b"latin1", b"latin-1"].iter().any(|known| name.eq_ignore_ascii_case(known))
     });

@@ -14,6 +14,7 @@ pub mod changes;
 pub mod codeowners;
 mod commit;
 pub mod detached;
+pub mod diff;
 pub mod digest;
 pub mod discover;
 pub mod files;

@@ -13,13 +13,13 @@ use std::{
 };
 
 /// Full likeness (Git's `MAX_SCORE`).
-const WHOLE: u64 = 60_000;
+pub const WHOLE: u64 = 60_000;
 /// Least likeness of a rename (Git's default of 50 %).
 const LEAST: u64 = WHOLE / 2;
 /// Least likeness where the names alone suggest the pair.
 const LEAST_BY_NAME: u64 = LEAST + (WHOLE - LEAST) / 2;
-/// Deleted times added files that are compared with each other at most (Git's `diff.renameLimit`, squared).
-const MAX_PAIRS: usize = 1000 * 1000;
+/// Deleted or added files that are compared with each other at most, on average (Git's `diff.renameLimit`).
+pub const LIMIT: usize = 1000;
 /// Bytes of a file that is compared at most (Git's `core.bigFileThreshold` is as large; ours bounds the memory).
 const MAX_BLOB: u64 = 32 << 20;
 /// Chunks held for all files together at most, eight bytes each; files beyond that are taken for unlike.
@@ -48,29 +48,20 @@ pub fn pair(
 ) -> Result<Vec<Change>, Stopped> {
     deleted.sort_by(|a, b| a.path.cmp(&b.path));
     added.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut pairing = Pairing {
-        source: vec![None; added.len()],
-        used: vec![false; deleted.len()],
-        shapes: HashMap::new(),
-        held: 0,
-        deleted: &deleted,
-        added: &added,
-        blobs,
-        pace,
+    let contents = |side: &Side| match blobs.worktree {
+        Some(top) if side.id.is_null() => open_beneath::read(top, &side.path, MAX_BLOB).ok(),
+        _ => blob(blobs.repo, side.id),
     };
-    if !deleted.is_empty() && !added.is_empty() {
-        pairing.by_id();
-        pairing.by_name()?;
-        pairing.by_likeness()?;
-    }
-    let Pairing { source, used, .. } = pairing;
+    let sources = sources(&deleted, &added, &contents, LIMIT, pace)?;
+    let mut used = vec![false; deleted.len()];
     let mut changes: Vec<Change> = Vec::with_capacity(deleted.len() + added.len());
-    for (side, source) in added.iter().zip(source) {
+    for (side, source) in added.into_iter().zip(sources) {
         changes.push(match source {
-            Some(at) => {
-                Change { path: side.path.clone(), letter: Letter::Renamed, from: Some(deleted[at].path.clone()) }
+            Some((at, _)) => {
+                used[at] = true;
+                Change { path: side.path, letter: Letter::Renamed, from: Some(deleted[at].path.clone()) }
             }
-            None => Change { path: side.path.clone(), letter: Letter::Added, from: None },
+            None => Change { path: side.path, letter: Letter::Added, from: None },
         });
     }
     for (side, used) in deleted.into_iter().zip(used) {
@@ -79,6 +70,36 @@ pub fn pair(
         }
     }
     Ok(changes)
+}
+
+/// For each of `added` the one of `deleted` that it was, and how alike they are, of [`WHOLE`]. Both are sorted by path;
+/// `contents` gives what a side holds, and `limit` squared is how many pairs are compared at most.
+///
+/// # Errors
+/// [`Stopped`] when the time is over.
+pub fn sources(
+    deleted: &[Side],
+    added: &[Side],
+    contents: &dyn Fn(&Side) -> Option<Vec<u8>>,
+    limit: usize,
+    pace: &Pace,
+) -> Result<Vec<Option<(usize, u64)>>, Stopped> {
+    let mut pairing = Pairing {
+        source: vec![None; added.len()],
+        used: vec![false; deleted.len()],
+        shapes: HashMap::new(),
+        held: 0,
+        deleted,
+        added,
+        contents,
+        pace,
+    };
+    if !deleted.is_empty() && !added.is_empty() {
+        pairing.by_id();
+        pairing.by_name()?;
+        pairing.by_likeness(limit)?;
+    }
+    Ok(pairing.source)
 }
 
 /// Chunks of a file with the bytes that each accounts for, by chunk hash.
@@ -91,11 +112,11 @@ struct Pairing<'a> {
     deleted: &'a [Side],
     added: &'a [Side],
     /// For each added file the deleted one it was.
-    source: Vec<Option<usize>>,
+    source: Vec<Option<(usize, u64)>>,
     used: Vec<bool>,
     shapes: HashMap<(ObjectId, &'a [u8]), Option<Shape>>,
     held: usize,
-    blobs: Blobs<'a>,
+    contents: &'a dyn Fn(&Side) -> Option<Vec<u8>>,
     pace: &'a Pace,
 }
 
@@ -115,7 +136,7 @@ impl<'a> Pairing<'a> {
             let best = candidates.iter().filter(fits).find(same_name).or_else(|| candidates.iter().find(fits));
             if let Some(&at) = best {
                 self.used[at] = true;
-                self.source[to] = Some(at);
+                self.source[to] = Some((at, WHOLE));
             }
         }
     }
@@ -132,39 +153,35 @@ impl<'a> Pairing<'a> {
         }
         for (from, to) in names.into_values() {
             let (&[at], &[to]) = (from.as_slice(), to.as_slice()) else { continue };
-            if self.likeness(at, to)? >= LEAST_BY_NAME {
+            let likeness = self.likeness(at, to)?;
+            if likeness >= LEAST_BY_NAME {
                 self.used[at] = true;
-                self.source[to] = Some(at);
+                self.source[to] = Some((at, likeness));
             }
         }
         Ok(())
     }
 
-    fn by_likeness(&mut self) -> Result<(), Stopped> {
+    fn by_likeness(&mut self, limit: usize) -> Result<(), Stopped> {
         let from: Vec<usize> = (0..self.deleted.len()).filter(|&at| !self.used[at]).collect();
         let to: Vec<usize> = (0..self.added.len()).filter(|&to| self.source[to].is_none()).collect();
-        if from.is_empty() || to.is_empty() || from.len().saturating_mul(to.len()) > MAX_PAIRS {
+        if from.is_empty() || to.is_empty() || from.len().saturating_mul(to.len()) > limit.saturating_mul(limit) {
             return Ok(());
         }
-        let mut all: Vec<(u64, bool, usize, usize)> = Vec::new();
+        let mut all: Vec<Candidate> = Vec::new();
         for &to in &to {
-            let mut best: Vec<(u64, bool, usize, usize)> = Vec::new();
+            let mut best: Vec<Candidate> = Vec::with_capacity(CANDIDATES);
             for &at in &from {
                 let likeness = self.likeness(at, to)?;
-                if likeness >= LEAST {
-                    let same_name = name(&self.deleted[at].path) == name(&self.added[to].path);
-                    best.push((likeness, same_name, at, to));
-                }
+                keep_better(&mut best, (likeness, name(&self.deleted[at].path) == name(&self.added[to].path), at, to));
             }
-            best.sort_by(better);
-            best.truncate(CANDIDATES);
-            all.extend(best);
+            all.extend(best.into_iter().filter(|candidate| candidate.0 >= LEAST));
         }
         all.sort_by(better);
-        for (_, _, at, to) in all {
+        for (likeness, _, at, to) in all {
             if !self.used[at] && self.source[to].is_none() {
                 self.used[at] = true;
-                self.source[to] = Some(at);
+                self.source[to] = Some((at, likeness));
             }
         }
         Ok(())
@@ -198,13 +215,7 @@ impl<'a> Pairing<'a> {
         if self.shapes.contains_key(&key) {
             return;
         }
-        let contents = if self.held > MAX_CHUNKS {
-            None
-        } else if side.id.is_null() {
-            self.blobs.worktree.and_then(|top| open_beneath::read(top, &side.path, MAX_BLOB).ok())
-        } else {
-            blob(self.blobs.repo, side.id)
-        };
+        let contents = if self.held > MAX_CHUNKS { None } else { (self.contents)(side) };
         let shape = contents.map(|bytes| Shape { size: bytes.len() as u64, chunks: chunks(&bytes) });
         self.held += shape.as_ref().map_or(0, |shape| shape.chunks.len());
         self.shapes.insert(key, shape);
@@ -220,8 +231,29 @@ fn blob(repo: &gix::Repository, id: ObjectId) -> Option<Vec<u8>> {
     Some(buffer)
 }
 
+/// Likeness, whether the names are equal, and the positions of both sides.
+type Candidate = (u64, bool, usize, usize);
+
+/// Keeps the best few in slots: a better one takes the place of the first of the worst. Which of equals is tried first
+/// depends on the slots, so they are Git's.
+fn keep_better(best: &mut Vec<Candidate>, new: Candidate) {
+    if best.len() < CANDIDATES {
+        best.push(new);
+        return;
+    }
+    let mut worst = 0;
+    for at in 1..best.len() {
+        if better(&best[at], &best[worst]).is_gt() {
+            worst = at;
+        }
+    }
+    if better(&best[worst], &new).is_gt() {
+        best[worst] = new;
+    }
+}
+
 /// Best first; of equals, the ones of the same name, then in the order in which they were made.
-fn better(a: &(u64, bool, usize, usize), b: &(u64, bool, usize, usize)) -> std::cmp::Ordering {
+fn better(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
     (b.0, b.1).cmp(&(a.0, a.1))
 }
 

@@ -49,15 +49,44 @@ pub fn staged(
     head: Option<ObjectId>,
     pace: &Pace,
 ) -> Result<Vec<Change>, Unfinished> {
-    let mut walk =
-        Walk { repo, index, entries: index.state.entries(), pace, added: vec![], deleted: vec![], changed: vec![] };
-    walk.directory(head, &mut Vec::new(), 0, walk.entries.len(), index.state.tree(), 0)?;
-    let Walk { added, deleted, changed, .. } = walk;
+    let Staged { added, deleted, changed, .. } = sides(repo, index, head, pace)?;
     let blobs = renames::Blobs { repo, worktree: None };
     let mut all = renames::pair(deleted, added, blobs, pace)?;
-    all.extend(changed);
+    all.extend(changed.into_iter().map(|(old, new)| Change {
+        letter: Letter::between(old.mode, new.mode),
+        path: new.path,
+        from: None,
+    }));
     all.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(all)
+}
+
+/// What differs between a tree and the index, before renames are detected.
+#[derive(Debug, Default)]
+pub struct Staged {
+    /// In the index alone.
+    pub added: Vec<Side>,
+    /// In the tree alone, or in the index only as what will be added.
+    pub deleted: Vec<Side>,
+    /// In both.
+    pub changed: Vec<(Side, Side)>,
+    /// Unmerged paths: the position of the first entry, and what the tree has.
+    pub unmerged: Vec<(usize, Option<Side>)>,
+}
+
+/// Both sides of everything that differs between the tree `head` and the index.
+///
+/// # Errors
+/// See [`Unfinished`].
+pub fn sides(
+    repo: &gix::Repository,
+    index: &Snapshot,
+    head: Option<ObjectId>,
+    pace: &Pace,
+) -> Result<Staged, Unfinished> {
+    let mut walk = Walk { repo, index, entries: index.state.entries(), pace, found: Staged::default() };
+    walk.directory(head, &mut Vec::new(), 0, walk.entries.len(), index.state.tree(), 0)?;
+    Ok(walk.found)
 }
 
 struct Walk<'a> {
@@ -65,9 +94,7 @@ struct Walk<'a> {
     index: &'a Snapshot,
     entries: &'a [Entry],
     pace: &'a Pace,
-    added: Vec<Side>,
-    deleted: Vec<Side>,
-    changed: Vec<Change>,
+    found: Staged,
 }
 
 /// An entry of a tree; the name of a directory ends in `/`.
@@ -158,6 +185,8 @@ impl Walk<'_> {
         let entry = &self.entries[at];
         if entry.stage_raw() != 0 {
             // an unmerged path has its own kind of row
+            let old = item.map(|item| Side { path: path.to_vec(), mode: normalised(item.mode), id: item.id });
+            self.found.unmerged.push((at, old));
             return at + self.entries[at..end].partition_point(|entry| entry.path(&self.index.state) == path);
         }
         let new = Side { path: path.to_vec(), mode: normalised(entry.mode.bits()), id: entry.id };
@@ -166,17 +195,13 @@ impl Walk<'_> {
             Some(old) => {
                 let old_mode = normalised(old.mode);
                 if will_be_added {
-                    self.deleted.push(Side { mode: old_mode, id: old.id, ..new });
+                    self.found.deleted.push(Side { mode: old_mode, id: old.id, ..new });
                 } else if old_mode != new.mode || old.id != new.id {
-                    self.changed.push(Change {
-                        letter: Letter::between(old_mode, new.mode),
-                        path: new.path,
-                        from: None,
-                    });
+                    self.found.changed.push((Side { path: new.path.clone(), mode: old_mode, id: old.id }, new));
                 }
             }
             None if will_be_added => {}
-            None => self.added.push(new),
+            None => self.found.added.push(new),
         }
         at + 1
     }
@@ -184,7 +209,7 @@ impl Walk<'_> {
     fn removed(&mut self, prefix: &[u8], item: Item, depth: usize) -> Result<(), Unfinished> {
         let path = [prefix, &item.key].concat();
         if !item.key.ends_with(b"/") {
-            self.deleted.push(Side { path, mode: normalised(item.mode), id: item.id });
+            self.found.deleted.push(Side { path, mode: normalised(item.mode), id: item.id });
             return Ok(());
         }
         for child in self.tree(item.id, depth + 1)? {
@@ -217,10 +242,10 @@ impl Walk<'_> {
                     match old {
                         _ if new.key.ends_with(b"/") => self.trees(old.map(|old| old.id), new.id, &path, depth + 1)?,
                         Some(old) => {
-                            let letter = Letter::between(normalised(old.mode), mode);
-                            self.changed.push(Change { path, letter, from: None });
+                            let old = Side { path: path.clone(), mode: normalised(old.mode), id: old.id };
+                            self.found.changed.push((old, Side { path, mode, id: new.id }));
                         }
-                        None => self.added.push(Side { path, mode, id: new.id }),
+                        None => self.found.added.push(Side { path, mode, id: new.id }),
                     }
                 }
                 (None, None) => {}
@@ -233,7 +258,7 @@ impl Walk<'_> {
         if depth > MAX_DEPTH {
             return Err(failed(Reason::TooLarge, "HEAD's tree is nested too deeply."));
         }
-        if self.deleted.len() + self.added.len() + self.changed.len() > MAX_CHANGES {
+        if self.found.deleted.len() + self.found.added.len() + self.found.changed.len() > MAX_CHANGES {
             return Err(failed(Reason::TooLarge, "HEAD's tree and the index differ in more than a million files."));
         }
         let size =
