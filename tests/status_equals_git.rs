@@ -4,10 +4,11 @@
 mod support;
 
 use serde_json::json;
-use std::{fs, path::Path};
+use std::fs;
 use support::{
-    Place, Repo, Server, Start, fixtures,
+    Place, Repo, Start, fixtures,
     rows::{self, Row},
+    status::{Dice, answered, differences, expected},
 };
 
 /// Repositories of the states fixture whose storage nobody can read here.
@@ -17,64 +18,6 @@ const BY_DESIGN: &[(&str, &str)] = &[
     ("configured", "no filter is run, and an excludes file that the repository names outside of itself is not read"),
     ("bare.git", "there is no working tree"),
 ];
-
-/// What git says. Settings of the repository that would only change how much is shown are overruled.
-fn expected(repo: &Repo<'_>) -> Vec<Row> {
-    let arguments = [
-        "--no-optional-locks",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "status.showUntrackedFiles=normal",
-        "-c",
-        "status.renames=true",
-        "status",
-        "--porcelain=v1",
-        "-z",
-    ];
-    let output = repo.try_git(&arguments);
-    assert!(output.status.success(), "git status: {}", String::from_utf8_lossy(&output.stderr));
-    rows::from_porcelain(&output.stdout)
-}
-
-/// What the server says, all pages of it.
-fn answered(server: &mut Server, repository: &Path) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut cursor = None;
-    loop {
-        let mut arguments = json!({"repoPath": repository, "limit": 10_000});
-        if let Some(cursor) = &cursor {
-            arguments["cursor"] = json!(cursor);
-        }
-        let outcome = server.call("repo.status", arguments);
-        let data = outcome.data();
-        rows.extend(rows::from_answer(&data["entries"]));
-        match data["nextCursor"].as_str() {
-            Some(next) => cursor = Some(next.to_owned()),
-            None => {
-                assert_eq!(data["changedFiles"], json!(rows.len()), "the total is the number of rows");
-                assert_eq!(data["clean"], json!(rows.is_empty()));
-                return rows;
-            }
-        }
-    }
-}
-
-fn differences(name: &str, git: Vec<Row>, ours: Vec<Row>) -> Vec<String> {
-    if git == ours {
-        return vec![];
-    }
-    let (missing, extra): (Vec<_>, Vec<_>) = (
-        git.iter().filter(|row| !ours.contains(row)).collect(),
-        ours.iter().filter(|row| !git.contains(row)).collect(),
-    );
-    if missing.is_empty() && extra.is_empty() {
-        let at = git.iter().zip(&ours).position(|(a, b)| a != b).unwrap_or(0);
-        return vec![format!("{name}: another order from row {at}: {:?} / {:?}", git.get(at), ours.get(at))];
-    }
-    let missing = missing.into_iter().map(|row| format!("{name}: missing {row:?}"));
-    missing.chain(extra.into_iter().map(|row| format!("{name}: extra   {row:?}"))).collect()
-}
 
 #[test]
 fn in_every_state() {
@@ -144,19 +87,6 @@ fn the_three_tools_agree_with_each_other() {
             "untracked": untracked.len(), "conflicted": conflicted.len(),
         });
         assert_eq!(counts, &expected, "{name}: counters of the brief");
-    }
-}
-
-/// A generator of numbers that are the same for the same seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
     }
 }
 

@@ -3,14 +3,14 @@
 
 use crate::{
     limits::MAX_PATH_BYTES,
-    tool::{Annotations, Field, Kind, Shape, Tool},
+    tool::{Annotations, Argument, Field, Kind, Shape, Tool},
 };
 use serde_json::{Map, Value, json};
 
 /// How much of a result is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// The envelope and one level of `data`, open below.
+    /// Which members the envelope and `data` have, open below.
     Brief,
     /// Every field, with its meaning.
     Full,
@@ -49,38 +49,48 @@ pub fn entry(tool: &Tool, spelled: &str, members: Members) -> Value {
 /// Schema of a tool's arguments.
 #[must_use]
 pub fn input(tool: &Tool) -> Value {
+    Value::Object(members(tool.arguments))
+}
+
+fn members(rows: &[Argument]) -> Map<String, Value> {
     let mut properties = Map::new();
-    for argument in tool.arguments {
+    for argument in rows {
         let mut schema = accepts(&argument.kind);
-        schema.insert("description".into(), argument.description.into());
+        if !argument.description.is_empty() {
+            schema.insert("description".into(), argument.description.into());
+        }
         properties.insert(argument.name.into(), Value::Object(schema));
     }
     let mut root = object(properties);
     root.insert("additionalProperties".into(), false.into());
-    require(&mut root, tool.arguments.iter().filter(|argument| argument.required).map(|argument| argument.name));
-    Value::Object(root)
+    require(&mut root, rows.iter().filter(|argument| argument.required).map(|argument| argument.name));
+    root
 }
 
 /// Schema of a tool's results, errors included: `data` in good ones, `error` in bad ones.
 #[must_use]
 pub fn output(tool: &Tool, detail: Detail) -> Value {
-    let error = match detail {
-        Detail::Brief => json!({"type": "object"}),
-        Detail::Full => json!({
-            "type": "object",
-            "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
-            "required": ["code", "message"],
-        }),
-    };
+    let full = detail == Detail::Full;
+    // lists are read by agents, who pay for every byte: a brief schema says which members there are, and no more
+    let or_open = |schema: Value| if full { schema } else { json!({}) };
+    let error = json!({
+        "type": "object",
+        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
+        "required": ["code", "message"],
+    });
     let mut properties = Map::new();
-    properties.insert("tool".into(), json!({"type": "string"}));
-    properties.insert("readOnly".into(), json!({"type": "boolean"}));
-    properties.insert("source".into(), json!({"type": "string"}));
-    properties.insert("repoPath".into(), json!({"type": "string"}));
+    properties.insert("tool".into(), or_open(json!({"type": "string"})));
+    properties.insert("readOnly".into(), or_open(json!({"type": "boolean"})));
+    properties.insert("source".into(), or_open(json!({"type": "string"})));
+    if tool.argument("repoPath").is_some() {
+        properties.insert("repoPath".into(), or_open(json!({"type": "string"})));
+    }
     properties.insert("data".into(), Value::Object(fields(tool.data, detail)));
-    properties.insert("error".into(), error);
+    properties.insert("error".into(), or_open(error));
     let mut root = object(properties);
-    require(&mut root, ["tool", "readOnly"]);
+    if full {
+        require(&mut root, ["tool", "readOnly"]);
+    }
     Value::Object(root)
 }
 
@@ -98,6 +108,8 @@ fn accepts(kind: &Kind) -> Map<String, Value> {
         Kind::Path => json!({"type": "string", "minLength": 1, "maxLength": MAX_PATH_BYTES}),
         Kind::Text { min: 0, max } => json!({"type": "string", "maxLength": max}),
         Kind::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max}),
+        // which characters is said in words: hosts choke on patterns
+        Kind::Word { max } => json!({"type": "string", "minLength": 1, "maxLength": max}),
         Kind::Integer { min, max, default } => {
             with_default(json!({"type": "integer", "minimum": min, "maximum": max}), default.map(Value::from))
         }
@@ -108,6 +120,7 @@ fn accepts(kind: &Kind) -> Map<String, Value> {
         Kind::ListOf { item, min, max } => {
             json!({"type": "array", "items": accepts(item), "minItems": min, "maxItems": max})
         }
+        Kind::Object(rows) => return members(rows),
     };
     into_map(schema)
 }
@@ -140,28 +153,25 @@ fn fields(rows: &[Field], detail: Detail) -> Map<String, Value> {
 }
 
 fn holds(shape: &Shape, detail: Detail) -> Map<String, Value> {
-    let schema = match (shape, detail) {
-        (Shape::Text, _) => json!({"type": "string"}),
-        (Shape::Count, Detail::Brief) => json!({"type": "integer"}),
-        (Shape::Count, Detail::Full) => json!({"type": "integer", "minimum": 0}),
-        (Shape::Integer, _) => json!({"type": "integer"}),
-        (Shape::Boolean, _) => json!({"type": "boolean"}),
-        // what the words are is said in full schemas: lists are read by agents, who pay for every byte
-        (Shape::OneOf(_), Detail::Brief) => json!({"type": "string"}),
-        (Shape::OneOf(words), Detail::Full) => json!({"type": "string", "enum": words}),
-        (Shape::Nullable(_) | Shape::Any(_) | Shape::NullableObject(_), Detail::Brief) => json!({}),
-        (Shape::Nullable(what), Detail::Full) => json!({"description": format!("{what}, or null")}),
-        (Shape::Any(what), Detail::Full) => json!({"description": what}),
-        (Shape::NullableObject(rows), Detail::Full) => {
+    if detail == Detail::Brief {
+        return Map::new();
+    }
+    let schema = match shape {
+        Shape::Text => json!({"type": "string"}),
+        Shape::Count => json!({"type": "integer", "minimum": 0}),
+        Shape::Integer => json!({"type": "integer"}),
+        Shape::Boolean => json!({"type": "boolean"}),
+        Shape::OneOf(words) => json!({"type": "string", "enum": words}),
+        Shape::Nullable(what) => json!({"description": format!("{what}, or null")}),
+        Shape::Any(what) => json!({"description": what}),
+        Shape::NullableObject(rows) => {
             // without a type: hosts choke on type arrays, and null is allowed
             let mut fields = fields(rows, detail);
             fields.remove("type");
             Value::Object(fields)
         }
-        (Shape::Object(_), Detail::Brief) => json!({"type": "object"}),
-        (Shape::Object(rows), Detail::Full) => Value::Object(fields(rows, detail)),
-        (Shape::List(_), Detail::Brief) => json!({"type": "array"}),
-        (Shape::List(item), Detail::Full) => json!({"type": "array", "items": holds(item, detail)}),
+        Shape::Object(rows) => Value::Object(fields(rows, detail)),
+        Shape::List(item) => json!({"type": "array", "items": holds(item, detail)}),
     };
     into_map(schema)
 }
@@ -206,12 +216,10 @@ mod tests {
         match value {
             Value::Object(map) => {
                 visit(map);
-                for (word, inner) in map {
+                for (key, inner) in map {
                     match inner {
-                        // its members are names of fields, not words of the schema
-                        Value::Object(fields) if word == "properties" => {
-                            fields.values().for_each(|field| walk(field, visit));
-                        }
+                        // its keys are names of ours and no words of the schema language
+                        Value::Object(named) if key == "properties" => named.values().for_each(|it| walk(it, visit)),
                         _ => walk(inner, visit),
                     }
                 }
@@ -258,7 +266,7 @@ mod tests {
     #[test]
     fn brief_is_one_level_deep_and_full_is_not() {
         let brief = output(&TOOLS[0], Detail::Brief);
-        assert_eq!(brief["properties"]["data"]["properties"]["head"], json!({"type": "object"}));
+        assert_eq!(brief["properties"]["data"]["properties"]["head"], json!({}));
         let full = output(&TOOLS[0], Detail::Full);
         assert!(full["properties"]["data"]["properties"]["head"]["properties"]["branch"]["description"].is_string());
     }

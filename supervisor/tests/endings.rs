@@ -32,7 +32,9 @@ fn ending(outcome: &Result<bulkhead_supervisor::outcome::Answered, CallError>) -
         Err(CallError::Unavailable { .. }) => "unavailable".to_owned(),
         Err(CallError::Poisoned { .. }) => "poisoned".to_owned(),
         Err(CallError::Stopping) => "stopping".to_owned(),
+        Err(CallError::Incomplete { .. }) => "incomplete".to_owned(),
         Err(CallError::Cancelled) => "cancelled".to_owned(),
+        Err(other @ (CallError::GatewayNeeded | CallError::GatewaySilent { .. })) => other.to_string(),
     }
 }
 

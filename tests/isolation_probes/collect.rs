@@ -3,7 +3,7 @@
 
 use crate::{
     process::{Heard, Launcher, started},
-    subject::{JAILED, SHORT, WAIT},
+    subject::{JAILED, RUN_DIRECTORY, SHORT, WAIT},
     world::{Job, World},
 };
 use bulkhead_ipc::edge::launcher::End;
@@ -45,6 +45,8 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
     let parent = repository.rsplit_once('/').map_or("/", |(parent, _)| parent);
     let reading = Launcher::start(parent, repository, false)?;
     let hidden = Launcher::start(repository, repository, true)?;
+    let run_dir = world.run_directory()?;
+    let records = Launcher::start_for_records(parent, &run_dir)?;
     let run = |column: &str, job: &Job| match column {
         "bare" => started("bare", job),
         "read" => reading.run(job),
@@ -86,6 +88,13 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
             }
             collected.outcomes.insert((probe.name.into(), column.into()), outcome);
         }
+    }
+    // where the first column is skipped, the machine has no Landlock and nothing can be shown
+    if !collected.skipped.iter().any(|(skipped, _)| skipped == "read") {
+        let heard = records.run(&job(RUN_DIRECTORY))?;
+        let said = heard.said.first().map_or("", String::as_str);
+        collected
+            .note(said == "found repos rebase", format!("a run directory's worker opens: {said} {}", heard.errors));
     }
     for (column, launcher) in [("read", &reading), ("read+empty-root", &hidden)] {
         if collected.skipped.iter().any(|(skipped, _)| skipped == column) {

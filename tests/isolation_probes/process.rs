@@ -7,6 +7,7 @@ use bulkhead_ipc::{
     edge::{
         WorkerKind,
         launcher::{End, FromLauncher, MAX_PACKET, StatusOf, ToLauncher},
+        read::Init,
     },
     frame,
 };
@@ -116,8 +117,17 @@ struct Worker {
 impl Launcher {
     /// Must come before any thread.
     pub fn start(ceiling: &str, repository: &str, empty_root: bool) -> io::Result<Self> {
-        let table = Table::new(subject::init(ceiling, empty_root)).map_err(io::Error::other)?;
-        Ok(Self { forked: bulkhead_launcher::start(table)?, repository: repository.to_owned() })
+        Self::told(subject::init(ceiling, None, empty_root), repository)
+    }
+
+    /// The same with workers for the run directory `run_dir`.
+    pub fn start_for_records(ceiling: &str, run_dir: &str) -> io::Result<Self> {
+        Self::told(subject::init(ceiling, Some(run_dir), false), run_dir)
+    }
+
+    fn told(init: Init, path: &str) -> io::Result<Self> {
+        let table = Table::new(init).map_err(io::Error::other)?;
+        Ok(Self { forked: bulkhead_launcher::start(table)?, repository: path.to_owned() })
     }
 
     fn ask(&self, request: &ToLauncher) -> io::Result<()> {

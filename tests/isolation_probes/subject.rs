@@ -31,6 +31,8 @@ use std::{
 
 /// The name of the job that stays in the jail until its pipe closes, to be looked at.
 pub const WAIT: &str = "wait";
+/// The name of the job of a worker that the product's own code jails to a run directory.
+pub const RUN_DIRECTORY: &str = "run-directory";
 /// First word of the frame that says: the jail is on. The rest is its report.
 pub const JAILED: &str = "jailed";
 /// First word of the frame that says: a layer is missing. The rest is the report.
@@ -38,12 +40,13 @@ pub const SHORT: &str = "short";
 /// Private memory of every jailed process, far below what `die.oom` asks for.
 const MEMORY: u64 = 256 << 20;
 
-/// What a launched worker is told; the ceiling is the repository itself under an empty root, its parent otherwise.
-pub fn init(ceiling: &str, empty_root: bool) -> Init {
+/// What a launched worker is told, its run directory too where it is to have one; the ceiling is the repository itself under an empty root, its parent otherwise.
+pub fn init(ceiling: &str, run_dir: Option<&str>, empty_root: bool) -> Init {
     Init {
         demand: Demand::Required,
         empty_root,
         ceilings: vec![ceiling.as_bytes().to_vec()],
+        run_dirs: run_dir.into_iter().map(|dir| dir.as_bytes().to_vec()).collect(),
         path: None,
         trust: OwnerTrust::default(),
         home: None,
@@ -62,6 +65,9 @@ pub fn reader() -> ExitCode {
     let job = job(&mut requests);
     let path = |bytes: &Vec<u8>| PathBuf::from(OsString::from_vec(bytes.clone()));
     let ceilings: Vec<PathBuf> = init.ceilings.iter().map(path).collect();
+    if job.probe == RUN_DIRECTORY {
+        return run_directory(answers, &job, &init, &ceilings);
+    }
     let repository = init.path.as_ref().map(path).expect("the driver names a repository");
     subject(answers, job, Some(&mut requests), || {
         let plan = ReadPlan { ceilings: &ceilings, empty_root: init.empty_root, demand_required: true };
@@ -71,9 +77,49 @@ pub fn reader() -> ExitCode {
     })
 }
 
+/// worker-read for a run directory: says what it can open of what is there, one word each.
+fn run_directory(mut answers: impl Write, job: &Job, init: &Init, ceilings: &[PathBuf]) -> ExitCode {
+    use bulkhead_worker_read::{
+        discover::{Bounds, Trust},
+        jail::{Jailed, Plan, enter},
+        run_dir,
+    };
+    let chosen = run_dir::chosen(init.path.as_deref(), &init.run_dirs).expect("the driver names a run directory");
+    let jailed = enter(Plan {
+        path: init.path.as_deref(),
+        run_dir: Some(&chosen),
+        bounds: Bounds { ceilings, trust: &Trust::default() },
+        empty_root: init.empty_root,
+        memory: init.memory,
+        demand_required: true,
+    });
+    let word = match jailed {
+        Jailed::Short(_) => SHORT.to_owned(),
+        Jailed::In(found, _) => {
+            let opens = |path: PathBuf| std::fs::File::open(path).is_ok();
+            let lists = |path: PathBuf| std::fs::read_dir(path).is_ok();
+            let repository = PathBuf::from(&job.targets.repository);
+            let said = [
+                ("found", found.is_ok()),
+                ("repos", opens(chosen.join("repos/a.path")) && lists(chosen.join("repos"))),
+                ("rebase", opens(chosen.join("rebase/a.json")) && lists(chosen.join("rebase"))),
+                ("audit", opens(chosen.join("audit/mcp.jsonl")) || lists(chosen.join("audit"))),
+                ("itself", lists(chosen.clone())),
+                ("repository", opens(repository.join("a.txt")) || lists(repository)),
+                ("outside", opens(PathBuf::from(&job.targets.outside).join("secret.txt"))),
+                ("system", opens("/etc/passwd".into()) || opens("/proc/self/status".into())),
+            ];
+            let opened = said.into_iter().filter(|(_, opened)| *opened).map(|(name, _)| name);
+            opened.collect::<Vec<_>>().join(" ")
+        }
+    };
+    frame::write(&mut answers, word.as_bytes()).expect("the driver reads every answer");
+    ExitCode::SUCCESS
+}
+
 /// The supervisor: this process forks the real launcher first.
 pub fn supervisor() -> ExitCode {
-    let table = Table::new(init("/nowhere", false)).expect("short");
+    let table = Table::new(init("/nowhere", None, false)).expect("short");
     let launcher = bulkhead_launcher::start(table).expect("a second process");
     early_steps(c"bulkhead");
     let job = job(&mut io::stdin().lock());

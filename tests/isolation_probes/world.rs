@@ -60,6 +60,16 @@ impl World {
         Ok(world)
     }
 
+    /// A run directory with a record of everything that one may hold; its path.
+    pub fn run_directory(&self) -> io::Result<String> {
+        let dir = format!("{}-run", self.targets.repository);
+        for (part, name) in [("repos", "a.path"), ("rebase", "a.json"), ("audit", "mcp.jsonl")] {
+            fs::create_dir_all(format!("{dir}/{part}"))?;
+            fs::write(format!("{dir}/{part}/{name}"), "{}")?;
+        }
+        Ok(dir)
+    }
+
     /// Puts back what a probe that succeeded has broken.
     pub fn restore(&self) -> io::Result<()> {
         let at = |name: &str| format!("{}/{name}", self.targets.repository);

@@ -40,6 +40,7 @@ const REBUILT: &[(&str, &str)] = &[
 ];
 
 /// A recorded value that is wrong.
+#[derive(Debug)]
 pub struct Correction {
     /// The tool.
     pub tool: &'static str,
@@ -54,6 +55,7 @@ pub struct Correction {
 }
 
 /// What one family of tools has to say about its recordings.
+#[derive(Debug)]
 pub struct Family {
     /// Its tools, each with the number of its recorded cases.
     pub tools: &'static [(&'static str, usize)],
@@ -222,7 +224,7 @@ impl Check<'_> {
                     self.fault(&format!("{pointer}: a sentence expected"));
                 }
             }
-            (Value::Array(expected), Value::Array(ours)) if is_rows(pointer) => {
+            (Value::Array(expected), Value::Array(ours)) if is_rows(self.tool, pointer) => {
                 let expected: Vec<_> = expected.iter().map(recorded_row).collect();
                 let ours = rows::from_answer(&Value::Array(ours.clone()));
                 if expected != ours {
@@ -266,8 +268,9 @@ fn matches(pattern: &str, pointer: &str) -> bool {
 }
 
 /// Lists of changed paths: their paths were recorded quoted, and renames as one text.
-fn is_rows(pointer: &str) -> bool {
-    ["/data/entries", "/data/staged", "/data/unstaged", "/data/untracked"].contains(&pointer)
+fn is_rows(tool: &str, pointer: &str) -> bool {
+    ["repo.status", "worktree.changes"].contains(&tool)
+        && ["/data/entries", "/data/staged", "/data/unstaged", "/data/untracked"].contains(&pointer)
 }
 
 /// A recorded row in the corrected form: bytes of the path as they are, a rename with both of its paths.

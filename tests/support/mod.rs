@@ -14,6 +14,7 @@ pub mod repo;
 pub mod rows;
 pub mod server;
 pub mod snapshot;
+pub mod status;
 pub mod unmet;
 
 pub use outcome::Outcome;

@@ -3,7 +3,12 @@
 
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use bulkhead_ipc::edge::FileId;
-use std::{fs, io, io::Read as _, path::Path};
+use std::{
+    fs, io,
+    io::Read as _,
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 /// Why a file has no contents for us.
 #[derive(Debug, thiserror::Error)]
@@ -143,26 +148,60 @@ fn open(path: &Path, links: Links) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
+/// Time after which a further change of a file shows in its change time, where the file system keeps fractions of seconds.
+const GRAIN: Duration = Duration::from_millis(100);
+/// And where it keeps whole seconds, or two.
+const COARSE_GRAIN: Duration = Duration::from_secs(3);
+
 /// What tells one version of a file from the next without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+///
+/// A version that was taken right after the file changed is equal to none, not even to itself: within one tick of the clock
+/// the file may change again, keep its size, and even get its inode number back.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Version {
     id: Option<(u64, u64)>,
     size: u64,
-    modified: Option<std::time::SystemTime>,
+    modified: Option<SystemTime>,
     changed: (i64, i64),
+    young: bool,
+}
+
+impl Version {
+    /// True where there was no file.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        self.id.is_none()
+    }
+}
+
+impl PartialEq for Version {
+    fn eq(&self, other: &Self) -> bool {
+        let fields = |of: &Version| (of.id, of.size, of.modified, of.changed);
+        !self.young && !other.young && fields(self) == fields(other)
+    }
 }
 
 /// The present version of the file or directory at `path`; the default value where there is none.
 #[must_use]
 pub fn version(path: &Path) -> Version {
+    let now = SystemTime::now();
     let Ok(meta) = fs::metadata(path) else { return Version::default() };
     let id = file_id(&meta);
-    Version {
-        id: Some((id.dev, id.ino)),
-        size: meta.len(),
-        modified: meta.modified().ok(),
-        changed: change_time(&meta),
-    }
+    let changed = change_time(&meta);
+    let modified = meta.modified().ok();
+    let seconds = u64::try_from(changed.0).ok().filter(|&seconds| seconds > 0);
+    let last = match seconds.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))) {
+        Some(last) => last.checked_add(Duration::from_nanos(changed.1.unsigned_abs())),
+        None => modified,
+    };
+    let fraction = last.and_then(|last| last.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.subsec_nanos());
+    let grain = if fraction == 0 { COARSE_GRAIN } else { GRAIN };
+    // a clock that is far ahead is another machine's, and says nothing about now
+    let young = last.is_some_and(|last| match now.duration_since(last) {
+        Ok(age) => age < grain,
+        Err(ahead) => ahead.duration() < grain,
+    });
+    Version { id: Some((id.dev, id.ino)), size: meta.len(), modified, changed, young }
 }
 
 /// Device and inode of `meta`; zeros where the system has none to give.
@@ -218,6 +257,24 @@ mod tests {
         assert!(matches!(read(&path, 4, Links::Refuse), Err(NoContents::TooLarge(4))));
         assert!(matches!(read(dir.path(), 4, Links::Refuse), Err(NoContents::NotRegular)));
         assert!(matches!(read(&dir.path().join("none"), 4, Links::Refuse), Err(NoContents::Absent)));
+    }
+
+    #[test]
+    fn a_version_right_after_a_change_is_equal_to_none() {
+        let dir = tempfile::tempdir().expect("a writable temporary directory");
+        let path = dir.path().join("f");
+        assert_eq!(version(&path), Version::default(), "absent");
+        fs::write(&path, b"1").expect("writable");
+        let young = version(&path);
+        assert_ne!(young, young);
+        let old = (0..100).find_map(|_| {
+            std::thread::sleep(GRAIN);
+            Some(version(&path)).filter(|version| !version.young)
+        });
+        let old = old.expect("it grows old");
+        assert_eq!(old, version(&path));
+        fs::write(&path, b"2").expect("writable");
+        assert_ne!(old, version(&path), "same size");
     }
 
     #[cfg(unix)]

@@ -72,7 +72,8 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
     found
 }
 
-fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
+/// The commit, if it is there, can be read and is not too long.
+pub(crate) fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
     if repo.git.find_header(id).is_ok_and(|header| header.size() > MAX_COMMIT) {
         return None;
     }
@@ -80,7 +81,7 @@ fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit
 }
 
 /// Git's `%s`: the first paragraph in one line.
-fn subject(commit: &Commit<'_>) -> String {
+pub(crate) fn subject(commit: &Commit<'_>) -> String {
     let mut out: Vec<u8> = Vec::new();
     let lines = commit.message.lines().map(|line| line.trim_end_with(|c| c.is_ascii_whitespace()));
     for line in lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()) {
@@ -106,8 +107,34 @@ pub(crate) fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
 }
 
 fn date(commit: &Commit<'_>) -> String {
-    let time = commit.author().and_then(|who| who.time().ok());
-    time.and_then(|time| time.format(gix::date::time::format::ISO8601_STRICT).ok()).unwrap_or_default()
+    let Some(time) = commit.author().and_then(|who| who.time().ok()) else { return String::new() };
+    time.format(gix::date::time::format::ISO8601_STRICT).unwrap_or_else(|_| far(time.seconds, time.offset))
+}
+
+/// The same form for years of any number of digits, as Git has it; the library stops at 9999.
+fn far(seconds: i64, offset: i32) -> String {
+    const DAY: i64 = 24 * 60 * 60;
+    // an offset of more than a day is none
+    let offset = if i64::from(offset).abs() < DAY { i64::from(offset) } else { 0 };
+    let local = seconds.saturating_add(offset);
+    let (days, second) = (local.div_euclid(DAY), local.rem_euclid(DAY));
+    // years begin in March, so that the day that comes and goes is the last; 719,468 days lie before 1970
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i64::from(month <= 2);
+    let (hour, minute) = (second / 3_600, second / 60 % 60);
+    let (sign, away) = (if offset < 0 { '-' } else { '+' }, offset.abs() / 60);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}{sign}{:02}:{:02}",
+        second % 60,
+        away / 60,
+        away % 60
+    )
 }
 
 /// The first `most` characters, with an ellipsis in place of the rest.
@@ -136,6 +163,15 @@ fn is_conventional(subject: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_year_of_many_digits_is_shown_as_git_shows_it() {
+        assert_eq!(far(9_999_999_999_999, 0), "318857-05-20T17:46:39+00:00");
+        assert_eq!(far(253_402_300_800, 0), "10000-01-01T00:00:00+00:00");
+        assert_eq!(far(253_402_300_800, -5_400), "9999-12-31T22:30:00-01:30");
+        assert_eq!(far(951_827_696, 3_600), "2000-02-29T13:34:56+01:00");
+        assert_eq!(far(i64::MAX, i32::MAX).len(), "292277026596-12-04T15:30:07+00:00".len());
+    }
 
     #[test]
     fn conventional_subjects_are_told_from_others() {

@@ -38,7 +38,14 @@ pub struct Snapshot {
     pub sparse: Vec<usize>,
     /// Some entry says only that a file will be added.
     pub intent_to_add: bool,
-    version: Version,
+    versions: Versions,
+}
+
+/// Of the index, and of the shared one that it is split from: its name and its version.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Versions {
+    index: Version,
+    shared: Option<(String, Version)>,
 }
 
 impl Snapshot {
@@ -51,7 +58,8 @@ impl Snapshot {
     /// True where the file has not changed since.
     #[must_use]
     pub fn is_current(&self, found: &Found) -> bool {
-        files::version(&found.git_dir.join("index")) == self.version
+        files::version(&found.git_dir.join("index")) == self.versions.index
+            && self.versions.shared.as_ref().is_none_or(|(name, version)| shared(found, name) == *version)
     }
 
     /// Reads the index of `found`; a repository without one has an empty one.
@@ -61,19 +69,22 @@ impl Snapshot {
     pub fn read(found: &Found, hash: gix::hash::Kind) -> Result<Self, ReadFailure> {
         let path = found.git_dir.join("index");
         // taken before the read: a change in between shows as a changed file at the next call
-        let version = files::version(&path);
+        let mut versions = Versions { index: files::version(&path), shared: None };
         let state = match fs::symlink_metadata(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => State::new(hash),
             Err(e) => return Err(NoContents::of(&e).failure(OPERATION, ".git/index")),
             Ok(_) => {
-                raw_index::check(&found.git_dir, &path, hash)?;
+                if let Some(name) = raw_index::check(&found.git_dir, &path, hash)? {
+                    let version = shared(found, &name);
+                    versions.shared = Some((name, version));
+                }
                 let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
                 let file = gix::index::File::at(&path, hash, false, options)
                     .map_err(|_| corrupt("The index cannot be read; `git fsck` and `git read-tree` can tell more."))?;
                 file.into_parts().0
             }
         };
-        Self::check(state, version)
+        Self::check(state, versions)
     }
 
     /// The same with its present sparse directories replaced by the files in them, as Git does before a status.
@@ -129,17 +140,17 @@ impl Snapshot {
         }
         state.remove_entries(|at, _, entry| entry.mode.is_sparse() && present.binary_search(&at).is_ok());
         state.sort_entries();
-        Self::check(state, self.version).map(Some).map_err(Unfinished::Failed)
+        Self::check(state, self.versions.clone()).map(Some).map_err(Unfinished::Failed)
     }
 
-    fn check(state: State, version: Version) -> Result<Self, ReadFailure> {
+    fn check(state: State, versions: Versions) -> Result<Self, ReadFailure> {
         let mut snapshot = Self {
             gitlinks: Vec::new(),
             ignores: Vec::new(),
             attributes: Vec::new(),
             sparse: Vec::new(),
             intent_to_add: false,
-            version,
+            versions,
             state,
         };
         let mut before: Option<(&[u8], u32)> = None;
@@ -176,6 +187,10 @@ impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Snapshot").field("entries", &self.state.entries().len()).finish_non_exhaustive()
     }
+}
+
+fn shared(found: &Found, name: &str) -> Version {
+    files::version(&found.git_dir.join(name))
 }
 
 /// Git's own rule for paths in an index (`verify_path`), as far as it does not depend on the file system.
@@ -222,23 +237,23 @@ mod tests {
     #[test]
     fn paths_that_leave_the_worktree_or_name_the_git_directory_are_refused() {
         for path in ["../x", "/etc/passwd", "a/../b", ".git/config", "a/.GIT/x", "a//b", "a/./b", ""] {
-            let failure = Snapshot::check(state(&[path]), Version::default()).expect_err(path);
+            let failure = Snapshot::check(state(&[path]), Versions::default()).expect_err(path);
             assert_eq!(failure.reason, Reason::Corrupt);
         }
-        assert!(Snapshot::check(state(&[".gitmodules", "a/.gitx", "a/b"]), Version::default()).is_ok());
+        assert!(Snapshot::check(state(&[".gitmodules", "a/.gitx", "a/b"]), Versions::default()).is_ok());
     }
 
     #[test]
     fn entries_out_of_order_or_twice_are_refused() {
-        assert!(Snapshot::check(state(&["b", "a"]), Version::default()).is_err());
-        assert!(Snapshot::check(state(&["a", "a"]), Version::default()).is_err());
+        assert!(Snapshot::check(state(&["b", "a"]), Versions::default()).is_err());
+        assert!(Snapshot::check(state(&["a", "a"]), Versions::default()).is_err());
     }
 
     #[test]
     fn a_path_that_is_nested_too_deeply_is_too_large() {
         let deep = |names: usize| format!("{}x", "a/".repeat(names - 1));
-        assert!(Snapshot::check(state(&[&deep(512)]), Version::default()).is_ok());
-        let failure = Snapshot::check(state(&[&deep(513)]), Version::default()).expect_err("too deep");
+        assert!(Snapshot::check(state(&[&deep(512)]), Versions::default()).is_ok());
+        let failure = Snapshot::check(state(&[&deep(513)]), Versions::default()).expect_err("too deep");
         assert_eq!(failure.reason, Reason::TooLarge);
     }
 
@@ -253,7 +268,7 @@ mod tests {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let id = of(&repo);
         state.dangerously_push_entry(Default::default(), id, Flags::empty(), Mode::DIR, "s/".into());
-        let sparse = Snapshot::check(state, Version::default()).expect("allowed");
+        let sparse = Snapshot::check(state, Versions::default()).expect("allowed");
         sparse.expanded(|_| true, &repo, &pace(budget_ms))
     }
 

@@ -25,10 +25,18 @@ pub enum Caches {
 
 impl Caches {
     /// Bytes for delta bases and for whole objects.
-    fn bytes(self) -> (u64, usize) {
+    pub(crate) fn bytes(self) -> (u64, usize) {
         match self {
-            Caches::Main => (56 << 20, 16 << 20),
-            Caches::Nested => (2 << 20, 512 << 10),
+            Caches::Main => (48 << 20, 12 << 20),
+            Caches::Nested => (3 << 19, 512 << 10),
+        }
+    }
+
+    /// Bytes for `.gitignore` and `.gitattributes` files.
+    pub(crate) fn rule_bytes(self) -> usize {
+        match self {
+            Caches::Main => 4 << 20,
+            Caches::Nested => 256 << 10,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU8, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -27,14 +27,54 @@ const LOOK_EVERY: u64 = 64;
 
 /// The one open call that a walker works for.
 pub struct Pace {
-    id: u64,
-    cancelled: Arc<AtomicU64>,
-    until: Instant,
+    call: Arc<Open>,
     done: Cell<u64>,
+    /// How much of it `call` knows.
+    told: Cell<u64>,
     next_look: Cell<u64>,
     said: Cell<Instant>,
     say: RefCell<Box<dyn FnMut(u64)>>,
-    stopped: Cell<Option<Stopped>>,
+}
+
+/// What all threads of one call share.
+struct Open {
+    id: u64,
+    cancelled: Arc<AtomicU64>,
+    until: Instant,
+    done: AtomicU64,
+    /// One of the two below, once there is a reason.
+    stopped: AtomicU8,
+}
+
+const DEADLINE: u8 = 1;
+const CANCELLED: u8 = 2;
+
+impl Open {
+    fn stopped(&self) -> Option<Stopped> {
+        match self.stopped.load(Ordering::Relaxed) {
+            DEADLINE => Some(Stopped::Deadline),
+            CANCELLED => Some(Stopped::Cancelled),
+            _ => None,
+        }
+    }
+}
+
+/// The same call for another thread, which says nothing itself.
+#[derive(Clone)]
+pub struct Beside(Arc<Open>);
+
+impl Beside {
+    /// A pace for the thread that this was moved to.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        Pace::of(Arc::clone(&self.0), |_| {})
+    }
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Beside").field(&self.0.id).finish()
+    }
 }
 
 impl Pace {
@@ -42,17 +82,26 @@ impl Pace {
     /// given the units done, at most four times a second.
     #[must_use]
     pub fn new(id: u64, cancelled: Arc<AtomicU64>, budget_ms: u32, say: impl FnMut(u64) + 'static) -> Self {
-        let now = Instant::now();
+        let until = Instant::now() + Duration::from_millis(u64::from(budget_ms)) * 4 / 5;
+        let open = Open { id, cancelled, until, done: AtomicU64::new(0), stopped: AtomicU8::new(0) };
+        Self::of(Arc::new(open), say)
+    }
+
+    fn of(call: Arc<Open>, say: impl FnMut(u64) + 'static) -> Self {
         Self {
-            id,
-            cancelled,
-            until: now + Duration::from_millis(u64::from(budget_ms)) * 4 / 5,
+            call,
             done: Cell::new(0),
+            told: Cell::new(0),
             next_look: Cell::new(LOOK_EVERY),
-            said: Cell::new(now),
+            said: Cell::new(Instant::now()),
             say: RefCell::new(Box::new(say)),
-            stopped: Cell::new(None),
         }
+    }
+
+    /// The same call for another thread: it stops when this one does, and the other way round.
+    #[must_use]
+    pub fn beside(&self) -> Beside {
+        Beside(Arc::clone(&self.call))
     }
 
     /// Counts `units` of work and says whether to go on.
@@ -63,7 +112,7 @@ impl Pace {
         let done = self.done.get() + units;
         self.done.set(done);
         if done < self.next_look.get() {
-            return self.stopped.get().map_or(Ok(()), Err);
+            return self.call.stopped().map_or(Ok(()), Err);
         }
         self.look()
     }
@@ -73,36 +122,39 @@ impl Pace {
     /// # Errors
     /// As [`Pace::step`].
     pub fn look(&self) -> Result<(), Stopped> {
-        self.next_look.set(self.done.get() + LOOK_EVERY);
-        if let Some(stopped) = self.stopped.get() {
+        let mine = self.done.get();
+        self.next_look.set(mine + LOOK_EVERY);
+        self.call.done.fetch_add(mine - self.told.replace(mine), Ordering::Relaxed);
+        if let Some(stopped) = self.call.stopped() {
             return Err(stopped);
         }
         let now = Instant::now();
-        let stopped = if self.cancelled.load(Ordering::Relaxed) == self.id {
-            Stopped::Cancelled
-        } else if now >= self.until {
-            Stopped::Deadline
+        let stopped = if self.call.cancelled.load(Ordering::Relaxed) == self.call.id {
+            CANCELLED
+        } else if now >= self.call.until {
+            DEADLINE
         } else {
             if now.duration_since(self.said.get()) >= PROGRESS_EVERY {
                 self.said.set(now);
-                (self.say.borrow_mut())(self.done.get());
+                (self.say.borrow_mut())(self.call.done.load(Ordering::Relaxed));
             }
             return Ok(());
         };
-        self.stopped.set(Some(stopped));
-        Err(stopped)
+        // whichever thread finds a reason first has it
+        let _ = self.call.stopped.compare_exchange(0, stopped, Ordering::Relaxed, Ordering::Relaxed);
+        self.call.stopped().map_or(Ok(()), Err)
     }
 
     /// Whether and why the work was cut short.
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
-        self.stopped.get()
+        self.call.stopped()
     }
 }
 
 impl fmt::Debug for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pace").field("id", &self.id).field("done", &self.done.get()).finish_non_exhaustive()
+        f.debug_struct("Pace").field("id", &self.call.id).field("done", &self.done.get()).finish_non_exhaustive()
     }
 }
 
@@ -120,6 +172,25 @@ mod tests {
         cancelled.store(7, Ordering::Relaxed);
         assert_eq!(pace.look(), Err(Stopped::Cancelled));
         assert_eq!(pace.step(1), Err(Stopped::Cancelled));
+    }
+
+    #[test]
+    fn threads_of_one_call_stop_together_and_count_together() {
+        let cancelled = Arc::new(AtomicU64::new(0));
+        let said = std::rc::Rc::new(Cell::new(0));
+        let heard = std::rc::Rc::clone(&said);
+        let pace = Pace::new(7, Arc::clone(&cancelled), 60_000, move |done| heard.set(done));
+        let beside = pace.beside();
+        let other = std::thread::spawn(move || {
+            let pace = beside.pace();
+            let walked = pace.step(1_000);
+            cancelled.store(7, Ordering::Relaxed);
+            walked.and_then(|()| pace.step(1_000))
+        });
+        assert_eq!(other.join().expect("it does not panic"), Err(Stopped::Cancelled));
+        assert_eq!(pace.step(1), Err(Stopped::Cancelled), "without a look of its own");
+        assert_eq!(pace.call.done.load(Ordering::Relaxed), 2_000);
+        assert_eq!(said.get(), 0, "the other thread says nothing");
     }
 
     #[test]

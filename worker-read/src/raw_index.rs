@@ -27,11 +27,11 @@ const MAX_EXTENSION: usize = 128 << 20;
 /// Stat, of every entry.
 const STAT: usize = 40;
 
-/// Checks the index at `path`, and the shared one that it may be split from.
+/// Checks the index at `path`, and the shared one that it may be split from, whose name it gives.
 ///
 /// # Errors
 /// [`Reason::TooLarge`] over one of the limits, [`Reason::Corrupt`] where it is no index, or the disk's.
-pub(crate) fn check(git_dir: &Path, path: &Path, hash: gix::hash::Kind) -> Result<(), ReadFailure> {
+pub(crate) fn check(git_dir: &Path, path: &Path, hash: gix::hash::Kind) -> Result<Option<String>, ReadFailure> {
     let failed = |e: &io::Error| NoContents::of(e).failure(OPERATION, ".git/index");
     let meta = fs::metadata(path).map_err(|e| failed(&e))?;
     if !meta.is_file() {
@@ -45,8 +45,9 @@ pub(crate) fn check(git_dir: &Path, path: &Path, hash: gix::hash::Kind) -> Resul
         if one(&file, hash)?.is_some() {
             return Err(corrupt("The shared index is itself split."));
         }
+        return Ok(Some(name));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Checks one file; gives the id of the shared index that it needs.
@@ -331,7 +332,7 @@ mod tests {
         let temp = tempfile::tempdir().expect("a writable temporary directory");
         let path = temp.path().join("index");
         fs::write(&path, bytes).expect("writable");
-        check(temp.path(), &path, HASH).map_err(|failure| failure.reason)
+        check(temp.path(), &path, HASH).map(|_| ()).map_err(|failure| failure.reason)
     }
 
     #[test]

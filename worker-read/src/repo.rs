@@ -1,5 +1,23 @@
 //! One open repository with everything that is kept warm between calls, and what invalidates each of it.
 //! Trust: opened by [`crate::open`] alone; whatever is kept is checked against the disk at the start of every call.
+//!
+//! # What a worker keeps, and how much of it
+//!
+//! | Kept | Invalidated by | Bytes at most |
+//! |---|---|---|
+//! | unpacked delta bases | nothing: they go by object id | 48 MiB |
+//! | unpacked objects | nothing: they go by object id | 12 MiB |
+//! | both of up to eight submodules | the version of the submodule's `.git`, and as its superproject | 16 MiB |
+//! | verdicts on contents | path, stat, object id, mode, attributes, settings: all are in the key | 10 MiB |
+//! | `.gitignore`, `.gitattributes` | the stat of each file | 4 MiB, and 256 KiB for each submodule |
+//! | `info/exclude`, `info/attributes` | the version of each file | 2 MiB |
+//! | drift, recent commits, HEAD's tree | the ids that they were computed from | one answer each |
+//!
+//! Together these stay below [`CACHE_BYTES`]. Not caches, but one present version of something, are the index (invalidated
+//! by its version and that of the shared index, bounded by what [`crate::index`] accepts), `packed-refs` (by its version), the
+//! configuration and the borders of a shallow clone (by the versions of [`DECIDING`]), and maps of packs and of the
+//! commit-graph, which are the file's own pages. Versions and stats from right after a change are trusted by nobody, see
+//! [`files::Version`] and [`crate::worktree::disk::Stat::is_settled`].
 
 use crate::{
     ahead_behind::{self, Drift},
@@ -8,13 +26,13 @@ use crate::{
     files::{self, Links, NoContents, Version},
     history::{self, Recent},
     index::Snapshot,
-    open,
+    merge, open,
     operator_config::OperatorConfig,
     pace::{Pace, Stopped},
     refs::Refs,
     settings::Settings,
     submodules::Nested,
-    worktree::compare::Verdicts,
+    worktree::{rules::RuleFiles, verdicts::Verdicts},
 };
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{ObjectId, objs::FindExt as _};
@@ -23,8 +41,13 @@ use std::{
     collections::{BTreeMap, HashSet},
     path::PathBuf,
     rc::Rc,
+    sync::{Arc, Mutex},
 };
 
+/// Bytes of everything that is kept in a worker at most.
+pub const CACHE_BYTES: usize = 96 << 20;
+/// Bytes of all verdicts of a worker at most.
+pub const VERDICT_BYTES: usize = 10 << 20;
 /// Bytes of `shallow` at most.
 pub(crate) const MAX_SHALLOW: u64 = 16 << 20;
 /// Bytes of `info/exclude` or `info/attributes` at most.
@@ -42,6 +65,12 @@ pub struct Operator {
     pub config: Rc<OperatorConfig>,
     /// Whose repositories are read.
     pub trust: Rc<Trust>,
+    /// Canonical directories; what lies outside of them is not even looked for.
+    pub ceilings: Rc<[PathBuf]>,
+    /// Contents that were compared before. Invalidated as described there.
+    pub verdicts: Arc<Mutex<Verdicts>>,
+    /// Threads that one call may use; none says one.
+    pub threads: u32,
 }
 
 /// One open repository.
@@ -58,8 +87,10 @@ pub struct Repo {
     pub operator: Operator,
     /// Submodules by path.
     pub(crate) nested: RefCell<BTreeMap<Vec<u8>, Nested>>,
-    /// Contents that were found equal. Invalidated by stat and id.
-    pub(crate) verdicts: RefCell<Verdicts>,
+    /// What merges would do. What invalidates them is said there.
+    pub(crate) merges: RefCell<merge::Verdicts>,
+    /// `.gitignore` and `.gitattributes` of the working tree. Invalidated by their stat.
+    pub(crate) rule_files: RuleFiles,
     shallow: HashSet<ObjectId>,
     replaces: bool,
     deciding: Vec<(PathBuf, Version)>,
@@ -100,7 +131,8 @@ impl Repo {
             settings,
             operator,
             nested: RefCell::default(),
-            verdicts: RefCell::default(),
+            merges: RefCell::default(),
+            rule_files: RuleFiles::new(caches.rule_bytes()),
             shallow,
             replaces,
             deciding,
@@ -182,18 +214,15 @@ impl Repo {
         }
         let info = self.found.common_dir.join("objects/info");
         let single = files::version(&info.join("commit-graph"));
-        let version = if single == Version::default() {
-            files::version(&info.join("commit-graphs/commit-graph-chain"))
-        } else {
-            single
-        };
+        let version =
+            if single.is_absent() { files::version(&info.join("commit-graphs/commit-graph-chain")) } else { single };
         let mut held = self.graph.borrow_mut();
         if let Some((of, graph)) = &*held
             && *of == version
         {
             return graph.clone();
         }
-        let graph = match version == Version::default() {
+        let graph = match version.is_absent() {
             true => None,
             // one that cannot be read only makes walks slower
             false => self.git.commit_graph_if_enabled().ok().flatten().map(Rc::new),
@@ -316,5 +345,22 @@ fn shallow(found: &Found) -> Result<HashSet<ObjectId>, ReadFailure> {
             .collect()),
         Err(NoContents::Absent) => Ok(HashSet::new()),
         Err(e) => Err(e.failure("open", ".git/shallow")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::submodules::MAX_OPEN;
+
+    #[test]
+    fn all_caches_together_have_room() {
+        let of = |caches: open::Caches| {
+            let (deltas, objects) = caches.bytes();
+            usize::try_from(deltas).expect("small") + objects + caches.rule_bytes()
+        };
+        let info = 2 * usize::try_from(MAX_INFO).expect("small");
+        let all = of(open::Caches::Main) + MAX_OPEN * of(open::Caches::Nested) + VERDICT_BYTES + info;
+        assert!(all <= CACHE_BYTES, "{all}");
     }
 }

@@ -80,7 +80,6 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
     let info = repo.info_attributes();
     let case = repo.settings.case();
     let operator = &repo.operator.config;
-    let mut verdicts = repo.verdicts.borrow_mut();
     let written = index.state.timestamp();
     let mut walk = Walk {
         repo: &repo.git,
@@ -92,18 +91,20 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
             &repo.git,
             repo.settings,
             (written.unix_seconds(), written.nanoseconds()),
-            &mut verdicts,
+            &repo.operator.verdicts,
         ),
-        submodule: &mut submodule,
+        rule_files: &repo.rule_files,
+        submodule: Some(&mut submodule),
         is_repository: &is_repository,
         pace,
         differs: Vec::new(),
         untracked,
         unreadable: None,
+        spare: Vec::new(),
     };
     if stopped.is_none() {
         let dir = Dir::open(top).map_err(|e| crate::files::NoContents::of(&e).failure("status", "the working tree"))?;
-        stopped = walk.run(dir).err();
+        stopped = walk.run(dir, repo.operator.threads as usize).err();
     }
     let Walk { mut differs, untracked, unreadable, .. } = walk;
     let mut moved = Vec::new();

@@ -10,6 +10,27 @@ use std::fmt::Write as _;
 /// Characters of a cursor at most: the longest path, escaped.
 const MAX_CHARS: usize = 64 * 1024;
 
+/// The tool that a cursor belongs to. Their pages hold other rows, so that one is of no use to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// `repo.status`.
+    Status,
+    /// `worktree.changes`.
+    Changes,
+    /// `conflict.read`.
+    Conflict,
+}
+
+impl Of {
+    fn letter(self) -> char {
+        match self {
+            Of::Status => 's',
+            Of::Changes => 'c',
+            Of::Conflict => 'u',
+        }
+    }
+}
+
 /// The row that the page before ended with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cursor {
@@ -20,29 +41,29 @@ pub enum Cursor {
 }
 
 impl Cursor {
-    /// As it is given to the caller.
+    /// As it is given to the caller of the tool `of`.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, of: Of) -> String {
         let (half, path) = match self {
             Cursor::Tracked(path) => ('t', path),
             Cursor::Untracked(path) => ('u', path),
         };
-        let mut text = String::with_capacity(path.len() + 3);
+        let mut text = String::with_capacity(path.len() + 4);
         let (path, encoding) = text_of(path);
-        let _ = write!(text, "{half}{}:{path}", if encoding.is_some() { 'e' } else { 'p' });
+        let _ = write!(text, "{}{half}{}:{path}", of.letter(), if encoding.is_some() { 'e' } else { 'p' });
         text
     }
 
-    /// From the caller's text.
+    /// From the text that the caller of the tool `of` gave.
     ///
     /// # Errors
     /// [`Reason::BadArgument`].
-    pub fn parse(text: &str) -> Result<Self, ReadFailure> {
+    pub fn parse(text: &str, of: Of) -> Result<Self, ReadFailure> {
         let bad = || ReadFailure::new(Reason::BadArgument, "cursor", "The cursor is not one that this tool gave out.");
         if text.len() > MAX_CHARS {
             return Err(bad());
         }
-        let (kind, path) = text.split_once(':').ok_or_else(bad)?;
+        let (kind, path) = text.strip_prefix(of.letter()).and_then(|text| text.split_once(':')).ok_or_else(bad)?;
         let (half, encoding) = match kind {
             "tp" => ('t', None),
             "te" => ('t', Some(PathEncoding::Escaped)),
@@ -82,15 +103,17 @@ mod tests {
     fn a_cursor_comes_back_whatever_the_path_is() {
         for path in [&b"a"[..], b"a:b", b"nl\nx", b"\xff\\x", "caf\u{e9}".as_bytes()] {
             for cursor in [Cursor::Tracked(path.to_vec()), Cursor::Untracked(path.to_vec())] {
-                assert_eq!(Cursor::parse(&cursor.text()), Ok(cursor));
+                assert_eq!(Cursor::parse(&cursor.text(Of::Status), Of::Status), Ok(cursor.clone()));
+                assert!(Cursor::parse(&cursor.text(Of::Status), Of::Changes).is_err(), "another tool");
+                assert!(Cursor::parse(&cursor.text(Of::Changes), Of::Status).is_err(), "another tool");
             }
         }
     }
 
     #[test]
     fn what_we_never_wrote_is_refused() {
-        for text in ["", "t", "tp", "xp:a", "tp:", "te:\\", "tp:\0", "p:a"] {
-            assert_eq!(Cursor::parse(text).expect_err(text).reason, Reason::BadArgument);
+        for text in ["", "s", "st", "stp", "sxp:a", "stp:", "ste:\\", "stp:\0", "sp:a", "tp:a", "\u{e9}"] {
+            assert_eq!(Cursor::parse(text, Of::Status).expect_err(text).reason, Reason::BadArgument);
         }
     }
 }

@@ -1,7 +1,10 @@
 //! `repo.status` and `worktree.changes`: the same rows, once in one list and once in four.
 //! Trust: see the module above.
 
-use super::{cursor::Cursor, rows};
+use super::{
+    cursor::{Cursor, Of},
+    rows,
+};
 use crate::{
     pace::{Pace, Stopped},
     refs,
@@ -19,7 +22,7 @@ use gix::bstr::ByteSlice as _;
 
 /// `repo.status`.
 pub(super) fn status(repo: &Repo, page: &Page, pace: &Pace) -> Result<Status, ReadFailure> {
-    let (sides, cursor) = read(repo, page, pace)?;
+    let (sides, cursor) = read(repo, page, Of::Status, pace)?;
     let changed_files = rows::tracked_total(&sides) + sides.untracked.total;
     let mut entries = Vec::new();
     let next = rows::page(&sides, page.limit, page.chars, cursor.as_ref(), |_, row| {
@@ -41,14 +44,14 @@ pub(super) fn status(repo: &Repo, page: &Page, pace: &Pace) -> Result<Status, Re
         changed_files,
         entries,
         truncated: next.is_some(),
-        next_cursor: next.map(|cursor| cursor.text()),
+        next_cursor: next.map(|cursor| cursor.text(Of::Status)),
         partial,
     })
 }
 
 /// `worktree.changes`.
 pub(super) fn changes(repo: &Repo, page: &Page, pace: &Pace) -> Result<Changes, ReadFailure> {
-    let (sides, cursor) = read(repo, page, pace)?;
+    let (sides, cursor) = read(repo, page, Of::Changes, pace)?;
     let mut lists = Changes {
         staged: Vec::new(),
         unstaged: Vec::new(),
@@ -81,13 +84,13 @@ pub(super) fn changes(repo: &Repo, page: &Page, pace: &Pace) -> Result<Changes, 
         cost
     });
     lists.truncated = next.is_some();
-    lists.next_cursor = next.map(|cursor| cursor.text());
+    lists.next_cursor = next.map(|cursor| cursor.text(Of::Changes));
     lists.partial = sides.partial;
     Ok(lists)
 }
 
-fn read(repo: &Repo, page: &Page, pace: &Pace) -> Result<(Sides, Option<Cursor>), ReadFailure> {
-    let cursor = page.cursor.as_deref().map(Cursor::parse).transpose()?;
+fn read(repo: &Repo, page: &Page, of: Of, pace: &Pace) -> Result<(Sides, Option<Cursor>), ReadFailure> {
+    let cursor = page.cursor.as_deref().map(|text| Cursor::parse(text, of)).transpose()?;
     let keep = page.limit.clamp(1, MAX_STATUS_ROWS) as usize;
     let untracked = Untracked::page(keep, Cursor::untracked_after(cursor.as_ref()));
     Ok((status::read(repo, untracked, pace, 0)?, cursor))

@@ -10,62 +10,117 @@ use gix::{
     filter::plumbing::{Pipeline, pipeline},
     glob::pattern::Case,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    hash::BuildHasher,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-/// All attributes that apply in the directory where a walk is now.
+/// All attributes that apply in the directory where a walk is now. Parsed when the first file asks, which on a clean tree
+/// none does.
 pub struct Attributes {
-    /// The operator's file and the stack, weakest first.
+    /// Files of the directories on the way, outermost first.
+    layers: Vec<Layer>,
+    operator: Option<Arc<[u8]>>,
+    info: Option<Arc<[u8]>>,
+    case: Case,
+    built: Option<Built>,
+    filter: Outcome,
+    filter_of: usize,
+}
+
+/// The file of one directory.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    bytes: Arc<[u8]>,
+    prefix: Box<[u8]>,
+    /// Of everything up to this layer.
+    digest: Option<u64>,
+}
+
+struct Built {
+    /// The operator's file and the layers, weakest first.
     stack: Search,
     /// `info/attributes`, which wins over all.
     info: Search,
     names: MetadataCollection,
-    filter: Outcome,
-    filter_of: usize,
-    case: Case,
-    lists: usize,
+    /// How many layers are in `stack`.
+    layers: usize,
 }
 
 impl Attributes {
     /// The attributes that apply everywhere.
     #[must_use]
     pub fn new(operator: Option<&[u8]>, info: Option<&[u8]>, case: Case) -> Self {
-        let mut attributes = Self {
-            stack: Search::default(),
-            info: Search::default(),
-            names: MetadataCollection::default(),
+        Self {
+            layers: Vec::new(),
+            operator: operator.map(Arc::from),
+            info: info.map(Arc::from),
+            case,
+            built: None,
             filter: Outcome::default(),
             filter_of: usize::MAX,
-            case,
-            lists: 0,
-        };
-        add(&mut attributes.stack, b"[attr]binary -diff -merge -text\n", b"", &mut attributes.names, true);
-        for (bytes, is_info) in [(operator, false), (info, true)] {
-            if let Some(bytes) = bytes {
-                let search = if is_info { &mut attributes.info } else { &mut attributes.stack };
-                add(search, bytes, b"", &mut attributes.names, true);
-                attributes.lists += 1;
-            }
         }
-        attributes
+    }
+
+    /// The same for another thread.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        let (operator, info) = (self.operator.clone(), self.info.clone());
+        Self { operator, info, layers: self.layers.clone(), ..Self::new(None, None, self.case) }
     }
 
     /// Enters a directory whose `.gitattributes` holds `bytes`; `prefix` is its path with a `/` at the end.
     pub fn push(&mut self, bytes: &[u8], prefix: &[u8]) {
-        // macros count at the top only
-        add(&mut self.stack, bytes, prefix, &mut self.names, prefix.is_empty());
-        self.lists += 1;
+        self.enter(Arc::from(bytes), prefix);
+    }
+
+    /// Enters a directory whose `.gitattributes` was read before.
+    pub fn enter(&mut self, bytes: Arc<[u8]>, prefix: &[u8]) {
+        self.layers.push(Layer { bytes, prefix: prefix.into(), digest: None });
     }
 
     /// Leaves it.
     pub fn pop(&mut self) {
-        self.stack.pop_pattern_list();
-        self.lists -= 1;
+        self.layers.pop();
+        if let Some(built) = &mut self.built
+            && built.layers > self.layers.len()
+        {
+            built.stack.pop_pattern_list();
+            built.layers = self.layers.len();
+        }
+    }
+
+    /// The files of the directories on the way.
+    #[must_use]
+    pub fn layers(&self) -> Vec<Layer> {
+        self.layers.clone()
+    }
+
+    /// Stands in the directory that has `layers`.
+    pub fn stand_in(&mut self, layers: Vec<Layer>) {
+        while !self.layers.is_empty() {
+            self.pop();
+        }
+        self.layers = layers;
     }
 
     /// True where no file assigns any attribute.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.lists == 0
+        self.layers.is_empty() && self.operator.is_none() && self.info.is_none()
+    }
+
+    /// A number for everything that applies here, equal only for equal files in equal places.
+    pub fn digest(&mut self, keys: &impl BuildHasher) -> u64 {
+        let known = self.layers.iter().rposition(|layer| layer.digest.is_some());
+        let mut before = known.and_then(|at| self.layers[at].digest);
+        for layer in &mut self.layers[known.map_or(0, |at| at + 1)..] {
+            let above = before.unwrap_or_else(|| keys.hash_one((&self.operator, &self.info)));
+            layer.digest = Some(keys.hash_one((above, &layer.prefix, &layer.bytes)));
+            before = layer.digest;
+        }
+        before.unwrap_or_else(|| keys.hash_one((&self.operator, &self.info)))
     }
 
     /// The driver that the `filter` attribute of `path` names.
@@ -74,11 +129,15 @@ impl Attributes {
             return None;
         }
         let mut outcome = std::mem::take(&mut self.filter);
-        if self.filter_of != self.names.iter().count() {
-            self.filter_of = self.names.iter().count();
-            outcome.initialize_with_selection(&self.names, ["filter"]);
+        let filter_of = self.filter_of;
+        let case = self.case;
+        let built = self.build();
+        let names = built.names.iter().count();
+        if filter_of != names {
+            outcome.initialize_with_selection(&built.names, ["filter"]);
         }
-        self.find(path.as_bstr(), &mut outcome);
+        built.find(path.as_bstr(), case, &mut outcome);
+        self.filter_of = names;
         let driver = outcome.iter_selected().next().and_then(|found| match found.assignment.state {
             StateRef::Value(value) => Some(value.as_bstr().to_vec()),
             // a bare `filter` names no driver
@@ -88,21 +147,71 @@ impl Attributes {
         driver
     }
 
+    /// The value that `attribute` of `path` is set to, if it is set to one.
+    #[must_use]
+    pub fn value(&mut self, path: &[u8], attribute: &str) -> Option<Vec<u8>> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut outcome = Outcome::default();
+        let case = self.case;
+        let built = self.build();
+        outcome.initialize_with_selection(&built.names, [attribute]);
+        built.find(path.as_bstr(), case, &mut outcome);
+        outcome.iter_selected().next().and_then(|found| match found.assignment.state {
+            StateRef::Value(value) => Some(value.as_bstr().to_vec()),
+            _ => None,
+        })
+    }
+
     /// Fills `out`, which may come from before names were added.
-    pub fn find(&self, path: &BStr, out: &mut Outcome) {
+    pub fn find(&mut self, path: &BStr, out: &mut Outcome) {
+        let case = self.case;
+        self.build().find(path, case, out);
+    }
+
+    fn build(&mut self) -> &mut Built {
+        let (operator, info) = (&self.operator, &self.info);
+        let built = self.built.get_or_insert_with(|| {
+            let mut built = Built {
+                stack: Search::default(),
+                info: Search::default(),
+                names: MetadataCollection::default(),
+                layers: 0,
+            };
+            add(&mut built.stack, b"[attr]binary -diff -merge -text\n", b"", &mut built.names, true);
+            if let Some(bytes) = operator {
+                add(&mut built.stack, bytes, b"", &mut built.names, true);
+            }
+            if let Some(bytes) = info {
+                add(&mut built.info, bytes, b"", &mut built.names, true);
+            }
+            built
+        });
+        for layer in &self.layers[built.layers..] {
+            // macros count at the top only
+            add(&mut built.stack, &layer.bytes, &layer.prefix, &mut built.names, layer.prefix.is_empty());
+        }
+        built.layers = self.layers.len();
+        built
+    }
+}
+
+impl Built {
+    fn find(&self, path: &BStr, case: Case, out: &mut Outcome) {
         out.initialize(&self.names);
         for search in [&self.info, &self.stack] {
             if out.is_done() {
                 return;
             }
-            search.pattern_matching_relative_path(path, self.case, Some(false), out);
+            search.pattern_matching_relative_path(path, case, Some(false), out);
         }
     }
 }
 
 impl std::fmt::Debug for Attributes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Attributes").field("lists", &self.lists).finish_non_exhaustive()
+        f.debug_struct("Attributes").field("layers", &self.layers.len()).finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::{
     attributes::{Attributes, conversions},
-    disk::{Dir, Kind, Stat},
+    disk::{Dir, Kind, Stat, now},
+    verdicts::{Question, Verdicts},
 };
 use crate::{
     changes::Letter,
@@ -19,18 +20,16 @@ use gix::{
     objs::FindExt as _,
 };
 use std::{
-    collections::HashMap,
     fs::File,
+    hash::RandomState,
     io::{self, Read},
-    time::{SystemTime, UNIX_EPOCH},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Bytes of a file that is converted in memory before it is hashed at most; a larger one counts as changed.
 const MAX_CONVERTED: u64 = 128 << 20;
-/// Verdicts kept at most; one costs its path and about 120 bytes.
-const MAX_KEPT: usize = 100_000;
-/// Files changed less than this many seconds before they were hashed may change again unseen.
-const SETTLED_SECS: i64 = 2;
+/// Bytes that are read and hashed at once.
+const BUFFER: usize = 64 * 1024;
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,36 +48,17 @@ impl Verdict {
     }
 }
 
-/// Files whose stat data in the index is stale and whose contents were found equal: their stat and the blob. Invalidated by
-/// any change of either; ctime is always part of it, since contents cannot change without it.
-#[derive(Debug, Default)]
-pub struct Verdicts(HashMap<Box<[u8]>, (Stat, ObjectId)>);
-
-impl Verdicts {
-    fn knows(&self, path: &[u8], stat: &Stat, id: &ObjectId) -> bool {
-        self.0.get(path).is_some_and(|(of, blob)| of == stat && blob == id)
-    }
-
-    fn keep(&mut self, path: &[u8], stat: Stat, id: ObjectId, before: i64) {
-        // seen too soon after its last change, a file may change once more within the clock's grain
-        if before - stat.mtime.0.max(stat.ctime.0) < SETTLED_SECS {
-            return;
-        }
-        if self.0.len() >= MAX_KEPT {
-            self.0.clear();
-        }
-        self.0.insert(path.into(), (stat, id));
-    }
-}
-
 /// Compares files with entries of one index.
 pub struct Comparison<'a> {
     repo: &'a gix::Repository,
     settings: Settings,
     hash: HashKind,
-    index_time: (i64, u32),
-    pipeline: Pipeline,
-    verdicts: &'a mut Verdicts,
+    pub(super) index_time: (i64, u32),
+    pub(super) verdicts: &'a Mutex<Verdicts>,
+    keys: Option<RandomState>,
+    /// Made for the first file that is converted.
+    pipeline: Option<Pipeline>,
+    /// Filled for the first file that is read.
     buffer: Vec<u8>,
 }
 
@@ -101,11 +81,10 @@ impl<'a> Comparison<'a> {
         repo: &'a gix::Repository,
         settings: Settings,
         index_time: (i64, u32),
-        verdicts: &'a mut Verdicts,
+        verdicts: &'a Mutex<Verdicts>,
     ) -> Self {
         let hash = repo.object_hash();
-        let pipeline = conversions(hash, settings.eol);
-        Self { repo, settings, hash, index_time, pipeline, verdicts, buffer: vec![0; 64 * 1024] }
+        Self { repo, settings, hash, index_time, verdicts, keys: None, pipeline: None, buffer: Vec::new() }
     }
 
     /// The verdict on `file`, which is there and is no directory.
@@ -146,17 +125,30 @@ impl<'a> Comparison<'a> {
                 return Ok(Ok(Verdict::SAME));
             }
         }
-        if self.verdicts.knows(file.path, stat, &entry.id) {
-            return Ok(Ok(Verdict::SAME));
-        }
-        let before = now();
+        let (before, settings) = (now(), self.settings);
         let filtered = stat.kind == Kind::File && attributes.filter(file.path).is_some();
-        let same = match self.same_contents(file, stat, attributes, pace)? {
-            Ok(same) => same,
-            Err(stopped) => return Ok(Err(stopped)),
+        let keys = self.keys.get_or_insert_with(|| verdicts(self.verdicts).keys());
+        let attributes_digest = attributes.digest(keys);
+        let question = Question {
+            path: file.path,
+            stat,
+            id: entry.id,
+            mode: entry.mode,
+            attributes: attributes_digest,
+            settings: &settings,
+        };
+        let known = verdicts(self.verdicts).get(&question);
+        let same = match known {
+            Some(same) => same,
+            None => match self.same_contents(file, stat, attributes, pace)? {
+                Ok(same) => {
+                    verdicts(self.verdicts).keep(&question, same, before);
+                    same
+                }
+                Err(stopped) => return Ok(Err(stopped)),
+            },
         };
         if same {
-            self.verdicts.keep(file.path, *stat, entry.id, before);
             return Ok(Ok(Verdict::SAME));
         }
         // what the filter would make of it is unknown; times alone decide, and a racy entry has no times to speak of
@@ -187,7 +179,7 @@ impl<'a> Comparison<'a> {
         &mut self,
         file: Tracked<'_>,
         stat: &Stat,
-        attributes: &Attributes,
+        attributes: &mut Attributes,
         pace: &Pace,
     ) -> io::Result<Result<bool, Stopped>> {
         let entry = file.entry;
@@ -214,7 +206,8 @@ impl<'a> Comparison<'a> {
             let fits = repo.find_header(entry.id).is_ok_and(|header| header.size() <= MAX_CONVERTED);
             Ok((fits && repo.objects.find_blob(&entry.id, buffer).is_ok()).then_some(()))
         };
-        let converted = self.pipeline.convert_to_git(
+        let pipeline = self.pipeline.get_or_insert_with(|| conversions(self.hash, self.settings.eol));
+        let converted = pipeline.convert_to_git(
             open.take(MAX_CONVERTED),
             &path,
             &mut |path, out| attributes.find(path, out),
@@ -246,12 +239,13 @@ impl std::fmt::Debug for Comparison<'_> {
 
 /// True where the rest of `open` is the blob `id` of length `len`.
 fn stream_matches(
-    buffer: &mut [u8],
+    buffer: &mut Vec<u8>,
     hash: HashKind,
     mut open: File,
     (len, id): (u64, ObjectId),
     pace: &Pace,
 ) -> io::Result<Result<bool, Stopped>> {
+    buffer.resize(BUFFER, 0);
     let mut hasher = gix::hash::hasher(hash);
     hasher.update(format!("blob {len}\0").as_bytes());
     let mut read = 0u64;
@@ -286,7 +280,6 @@ fn truncated_time(seconds: i64) -> u32 {
     truncated(seconds.cast_unsigned())
 }
 
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+fn verdicts(of: &Mutex<Verdicts>) -> MutexGuard<'_, Verdicts> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

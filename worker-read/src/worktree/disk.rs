@@ -3,8 +3,14 @@
 
 pub use system::Dir;
 
+/// Entries of a directory that are read between two looks at the clock.
+const LOOK_EVERY: usize = 4096;
+/// Seconds after which a file can no longer change without its change time telling: more than the grain of any clock that a
+/// file system has.
+const SETTLED_SECS: i64 = 2;
+
 /// What a name stands for, without following it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A regular file.
     File,
@@ -17,7 +23,7 @@ pub enum Kind {
 }
 
 /// The stat fields that Git's index keeps, and the mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stat {
     /// Kind of the file.
     pub kind: Kind,
@@ -37,6 +43,23 @@ pub struct Stat {
     pub uid: u32,
     /// Group.
     pub gid: u32,
+}
+
+impl Stat {
+    /// True where any later change of the contents shows in this stat. `now` is from before it was taken, in seconds.
+    #[must_use]
+    pub fn is_settled(&self, now: i64) -> bool {
+        // the change time is the kernel's own, unlike the other, which anybody may set to any value
+        let last = if cfg!(unix) && self.ctime.0 > 0 { self.ctime.0 } else { self.mtime.0.max(self.ctime.0) };
+        now - last >= SETTLED_SECS
+    }
+}
+
+/// Seconds since the epoch.
+#[must_use]
+pub fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// The entries of one directory in index order: by name, a directory's name counting as if it ended in `/`.
@@ -87,6 +110,11 @@ impl Listing {
         (0..self.len()).any(|at| self.get(at).is_some_and(|(theirs, _)| theirs.eq_ignore_ascii_case(name)))
     }
 
+    fn clear(&mut self) {
+        self.names.clear();
+        self.items.clear();
+    }
+
     fn push(&mut self, name: &[u8], kind: Kind) {
         // a directory listing of over 4 GiB of names is cut; the kernel gives no such thing
         if let (Ok(start), Ok(len)) = (u32::try_from(self.names.len()), u32::try_from(name.len())) {
@@ -118,7 +146,8 @@ pub fn key_order(a: &[u8], a_is_dir: bool, b: &[u8], b_is_dir: bool) -> std::cmp
 
 #[cfg(unix)]
 mod system {
-    use super::{Kind, Listing, Stat};
+    use super::{Kind, LOOK_EVERY, Listing, Stat};
+    use crate::pace::{Pace, Stopped};
     use nix::{
         dir,
         errno::Errno,
@@ -151,14 +180,19 @@ mod system {
             Ok(Self(dir::Dir::openat(self.0.as_fd(), name, DIR_FLAGS, Mode::empty())?))
         }
 
-        /// All entries but `.` and `..`, sorted.
+        /// Reads all entries but `.` and `..` into `listing`, sorted.
         ///
         /// # Errors
-        /// The operating system's.
-        pub fn list(&mut self) -> io::Result<Listing> {
-            let mut listing = Listing::default();
+        /// The operating system's; `Ok(Err(_))` when the time is over.
+        pub fn list(&mut self, listing: &mut Listing, pace: &Pace) -> io::Result<Result<(), Stopped>> {
+            listing.clear();
             let mut unknown = Vec::new();
             for entry in self.0.iter() {
+                if listing.len() % LOOK_EVERY == LOOK_EVERY - 1
+                    && let Err(stopped) = pace.look()
+                {
+                    return Ok(Err(stopped));
+                }
                 let entry = entry?;
                 let name = entry.file_name().to_bytes();
                 if name == b"." || name == b".." {
@@ -183,7 +217,7 @@ mod system {
                 }
             }
             listing.sort();
-            Ok(listing)
+            Ok(Ok(()))
         }
 
         /// The stat of `name`, links not followed.
@@ -245,7 +279,8 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    use super::{Kind, Listing, Stat};
+    use super::{Kind, LOOK_EVERY, Listing, Stat};
+    use crate::pace::{Pace, Stopped};
     use std::{fs, io, path::Path, path::PathBuf, time::UNIX_EPOCH};
 
     /// A directory by its path; systems without `openat` have no better handle in the standard library.
@@ -285,19 +320,24 @@ mod system {
             Self::open(&self.at(name)?)
         }
 
-        /// All entries, sorted.
+        /// Reads all entries into `listing`, sorted.
         ///
         /// # Errors
-        /// The operating system's.
-        pub fn list(&mut self) -> io::Result<Listing> {
-            let mut listing = Listing::default();
+        /// The operating system's; `Ok(Err(_))` when the time is over.
+        pub fn list(&mut self, listing: &mut Listing, pace: &Pace) -> io::Result<Result<(), Stopped>> {
+            listing.clear();
             for entry in fs::read_dir(&self.0)? {
+                if listing.len() % LOOK_EVERY == LOOK_EVERY - 1
+                    && let Err(stopped) = pace.look()
+                {
+                    return Ok(Err(stopped));
+                }
                 let entry = entry?;
                 let name = gix::path::os_string_into_bstring(entry.file_name()).map_err(io::Error::other)?;
                 listing.push(&name, kind_of(entry.file_type()?));
             }
             listing.sort();
-            Ok(listing)
+            Ok(Ok(()))
         }
 
         /// The stat of `name`, links not followed.
@@ -365,6 +405,25 @@ mod tests {
         assert_eq!(key_order(b"a", true, b"a", false), Ordering::Greater);
     }
 
+    #[test]
+    fn only_an_old_change_time_settles() {
+        let stat = |mtime, ctime| Stat {
+            kind: Kind::File,
+            executable: false,
+            size: 0,
+            mtime: (mtime, 0),
+            ctime: (ctime, 0),
+            ino: 1,
+            dev: 1,
+            uid: 0,
+            gid: 0,
+        };
+        assert!(stat(10, 10).is_settled(12));
+        assert!(!stat(10, 10).is_settled(11));
+        assert!(!stat(5, 11).is_settled(12), "a time set back proves nothing");
+        assert_eq!(stat(90, 10).is_settled(12), cfg!(unix), "nor does one set ahead");
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_listing_is_in_index_order_and_finds_by_name() {
@@ -375,7 +434,9 @@ mod tests {
         std::fs::create_dir(temp.path().join("a")).expect("writable");
         std::os::unix::fs::symlink("nowhere", temp.path().join("z")).expect("links are possible here");
         let mut dir = Dir::open(temp.path()).expect("a directory");
-        let listing = dir.list().expect("readable");
+        let mut listing = Listing::default();
+        let pace = crate::pace::Pace::new(1, Default::default(), 60_000, |_| {});
+        dir.list(&mut listing, &pace).expect("readable").expect("in time");
         let names: Vec<_> =
             (0..listing.len()).filter_map(|at| listing.get(at)).map(|(name, _)| name.to_vec()).collect();
         assert_eq!(names, [&b"a-b"[..], b"a", b"a0", b"b", b"z"]);

@@ -4,22 +4,33 @@
 use gix::{
     bstr::ByteSlice as _,
     glob::{pattern::Case, search::pattern::List},
-    ignore::{Search, search::Ignore},
+    ignore::search::{Ignore, pattern_matching_relative_path},
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
+
+/// The patterns of one file.
+pub type Parsed = Arc<List<Ignore>>;
 
 /// All patterns that apply in the directory where a walk is now, weakest first.
 #[derive(Debug, Clone)]
 pub struct Patterns {
-    search: Search,
+    lists: Vec<Parsed>,
     case: Case,
+}
+
+/// The patterns in `bytes`, for the directory at `prefix`, a path with a `/` at the end.
+#[must_use]
+pub fn parse(bytes: &[u8], prefix: &[u8]) -> Parsed {
+    let mut list = List::<Ignore>::from_bytes(bytes, PathBuf::new(), None, Ignore::default()).unwrap_or_default();
+    list.base = (!prefix.is_empty()).then(|| prefix.into());
+    Arc::new(list)
 }
 
 impl Patterns {
     /// The patterns that apply everywhere.
     #[must_use]
     pub fn new(operator: Option<&[u8]>, exclude: Option<&[u8]>, case: Case) -> Self {
-        let mut patterns = Self { search: Search::default(), case };
+        let mut patterns = Self { lists: Vec::new(), case };
         for bytes in [operator, exclude].into_iter().flatten() {
             patterns.push(bytes, b"");
         }
@@ -28,22 +39,28 @@ impl Patterns {
 
     /// Enters a directory whose `.gitignore` holds `bytes`; `prefix` is its path with a `/` at the end.
     pub fn push(&mut self, bytes: &[u8], prefix: &[u8]) {
-        let mut list = List::<Ignore>::from_bytes(bytes, PathBuf::new(), None, Ignore::default()).unwrap_or_default();
-        list.base = (!prefix.is_empty()).then(|| prefix.into());
-        self.search.patterns.push(list);
+        self.enter(parse(bytes, prefix));
+    }
+
+    /// Enters a directory whose `.gitignore` was parsed before.
+    pub fn enter(&mut self, list: Parsed) {
+        self.lists.push(list);
     }
 
     /// Leaves it.
     pub fn pop(&mut self) {
-        self.search.patterns.pop();
+        self.lists.pop();
     }
 
     /// True where the last pattern that matches `path` excludes it.
     #[must_use]
     pub fn exclude(&self, path: &[u8], is_dir: bool) -> bool {
-        self.search
-            .pattern_matching_relative_path(path.as_bstr(), Some(is_dir), self.case)
-            .is_some_and(|found| !found.pattern.is_negative())
+        let name = path.iter().rposition(|&byte| byte == b'/').map(|slash| slash + 1);
+        let matching = |list: &Parsed| {
+            pattern_matching_relative_path(list, path.as_bstr(), name, Some(is_dir), self.case)
+                .map(|found| !found.pattern.is_negative())
+        };
+        self.lists.iter().rev().find_map(matching).unwrap_or(false)
     }
 }
 

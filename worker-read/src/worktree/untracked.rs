@@ -33,6 +33,20 @@ impl Untracked {
         Self { after, keep, ..Self::default() }
     }
 
+    /// The same page, of which nothing was found yet.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self::page(self.keep, self.after.clone())
+    }
+
+    /// Adds what was found elsewhere.
+    pub fn join(&mut self, other: Self) {
+        self.total += other.total;
+        self.kept.extend(other.kept);
+        self.kept.sort_unstable();
+        self.kept.truncate(self.keep + usize::from(self.keep > 0));
+    }
+
     fn found(&mut self, path: &[u8]) {
         self.total += 1;
         if self.kept.len() <= self.keep && self.keep > 0 && self.after.as_deref().is_none_or(|after| path > after) {
@@ -76,20 +90,29 @@ impl Walk<'_> {
             self.note(path);
             return Ok(false);
         }
-        let listed = dir.child(name).and_then(|mut child| Ok((child.list()?, child)));
-        let Ok((listing, child)) = listed else {
+        let mut listing = self.spare.pop().unwrap_or_default();
+        let pace = self.pace;
+        let listed = dir.child(name).and_then(|mut child| Ok((child.list(&mut listing, pace)?, child)));
+        let Ok((in_time, child)) = listed else {
             // Git warns and shows nothing
             self.note(path);
             return Ok(false);
         };
+        in_time?;
         self.pace.step(1)?;
-        if is_repository(&child, &listing) {
+        let found = self.holds_in(&child, &listing, path, depth);
+        self.spare.push(listing);
+        found
+    }
+
+    fn holds_in(&mut self, child: &Dir, listing: &Listing, path: &mut Vec<u8>, depth: usize) -> Result<bool, Stopped> {
+        if is_repository(child, listing) {
             return Ok(true);
         }
         let length = path.len();
         path.push(b'/');
-        let entered = self.enter_ignore(&child, &listing, path);
-        let found = self.any_untracked(&child, &listing, path, depth);
+        let entered = self.enter_ignore(child, listing, path);
+        let found = self.any_untracked(child, listing, path, depth);
         if entered {
             self.patterns.pop();
         }

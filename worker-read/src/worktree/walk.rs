@@ -2,18 +2,20 @@
 //! Trust: names come from the disk, entries from the checked index; what cannot be read is noted, never guessed.
 
 use super::{
-    Rules,
     attributes::Attributes,
     compare::{Comparison, Tracked, Verdict},
     disk::{Dir, Kind, Listing, Stat, key_order},
     ignore::Patterns,
-    is_gone, rules,
+    is_gone,
+    rules::{Found, RuleFiles, Rules, Which},
+    share::{self, Share, Subtree},
     untracked::Untracked,
+    verdicts::Verdicts,
 };
 use crate::{
     changes::Letter,
     index::Snapshot,
-    pace::{Pace, Stopped},
+    pace::{Beside, Pace, Stopped},
     settings::Settings,
     submodules::Inside,
 };
@@ -24,9 +26,10 @@ use gix::{
         entry::{Flags, Mode},
     },
 };
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::Mutex};
 
-/// Deepest directory that is entered. Each level on the way holds one descriptor, of which a worker has 512.
+/// Deepest directory that is entered. Each level on the way holds one descriptor, of which a worker has 512; where two
+/// threads are so deep that they do not suffice, a directory cannot be opened, and the answer is partial.
 const MAX_DEPTH: usize = 256;
 
 /// A tracked path that differs, in index order.
@@ -68,10 +71,13 @@ pub struct Walk<'a> {
     pub attributes: Attributes,
     /// Compares files.
     pub comparison: Comparison<'a>,
-    /// What is inside the submodule at this position of the index, whose directory is there.
-    pub submodule: &'a mut dyn FnMut(usize) -> Inside,
+    /// Rule files that were read before.
+    pub rule_files: &'a RuleFiles,
+    /// What is inside the submodule at this position of the index, whose directory is there. Other threads have none, and
+    /// are given no subtree with submodules.
+    pub submodule: Option<&'a mut dyn FnMut(usize) -> Inside>,
     /// Whether the directory at this path, which is no submodule, is the top of a repository with a commit.
-    pub is_repository: &'a dyn Fn(&[u8]) -> bool,
+    pub is_repository: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// Time left.
     pub pace: &'a Pace,
     /// Tracked paths that differ.
@@ -80,97 +86,178 @@ pub struct Walk<'a> {
     pub untracked: Untracked,
     /// The first path that could not be read.
     pub unreadable: Option<Vec<u8>>,
+    /// Room for listings.
+    pub spare: Vec<Listing>,
 }
 
-impl Walk<'_> {
-    /// Walks from the top.
+/// A directory on the way: the entries `at..end` lie beneath it.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    at: usize,
+    end: usize,
+    /// Ignored as a whole.
+    excluded: bool,
+    /// Directories above it.
+    depth: usize,
+}
+
+/// What another thread starts a walk from.
+pub struct Seed<'a> {
+    repo: gix::Repository,
+    index: &'a Snapshot,
+    settings: Settings,
+    patterns: Patterns,
+    attributes: Attributes,
+    index_time: (i64, u32),
+    verdicts: &'a Mutex<Verdicts>,
+    rule_files: &'a RuleFiles,
+    is_repository: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    pace: Beside,
+    untracked: Untracked,
+}
+
+impl std::fmt::Debug for Seed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seed").finish_non_exhaustive()
+    }
+}
+
+impl Seed<'_> {
+    /// Has `run` walk, on the thread that this was moved to.
+    pub fn grow<T>(self, run: impl FnOnce(&mut Walk<'_>) -> T) -> (T, Vec<Differs>, Untracked, Option<Vec<u8>>) {
+        let pace = self.pace.pace();
+        let mut walk = Walk {
+            repo: &self.repo,
+            index: self.index,
+            settings: self.settings,
+            patterns: self.patterns,
+            attributes: self.attributes,
+            comparison: Comparison::new(&self.repo, self.settings, self.index_time, self.verdicts),
+            rule_files: self.rule_files,
+            submodule: None,
+            is_repository: self.is_repository,
+            pace: &pace,
+            differs: Vec::new(),
+            untracked: self.untracked,
+            unreadable: None,
+            spare: Vec::new(),
+        };
+        let result = run(&mut walk);
+        let Walk { differs, untracked, unreadable, .. } = walk;
+        (result, differs, untracked, unreadable)
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Walks from the top, with up to `threads` threads.
     ///
     /// # Errors
     /// [`Stopped`]; what was found until then stays.
-    pub fn run(&mut self, top: Dir) -> Result<(), Stopped> {
-        self.directory(top, &mut Vec::new(), 0, self.index.state.entries().len(), false, 0)
+    pub fn run(&mut self, top: Dir, threads: usize) -> Result<(), Stopped> {
+        share::walk(self, top, threads)
     }
 
-    /// The directory at `prefix`, in which the entries `at..end` lie. `excluded` says that it is ignored as a whole.
+    /// What another thread starts from, before this one starts.
+    pub(super) fn seed(&self) -> Seed<'a> {
+        let mut repo = self.repo.clone();
+        // it reads an object only for a conversion that depends on what is in the index
+        repo.objects.unset_pack_cache();
+        repo.object_cache_size(None);
+        Seed {
+            repo,
+            index: self.index,
+            settings: self.settings,
+            patterns: self.patterns.clone(),
+            attributes: self.attributes.beside(),
+            index_time: self.comparison.index_time,
+            verdicts: self.comparison.verdicts,
+            rule_files: self.rule_files,
+            is_repository: self.is_repository,
+            pace: self.pace.beside(),
+            untracked: self.untracked.beside(),
+        }
+    }
+
+    /// Walks from the top, leaving subtrees to `share`.
+    pub(super) fn from_top(&mut self, top: Dir, share: Option<&Share>) -> Result<(), Stopped> {
+        let all = Level { at: 0, end: self.index.state.entries().len(), excluded: false, depth: 0 };
+        self.directory(top, &mut Vec::new(), all, share)
+    }
+
+    /// Walks what was left to others.
+    pub(super) fn subtree(&mut self, subtree: Subtree) -> Result<(), Stopped> {
+        let Subtree { dir, mut prefix, at, end, excluded, depth, patterns, layers } = subtree;
+        self.patterns = patterns;
+        self.attributes.stand_in(layers);
+        self.directory(dir, &mut prefix, Level { at, end, excluded, depth }, None)
+    }
+
+    /// The directory at `prefix`.
     fn directory(
         &mut self,
         mut dir: Dir,
         prefix: &mut Vec<u8>,
-        at: usize,
-        end: usize,
-        excluded: bool,
-        depth: usize,
+        level: Level,
+        share: Option<&Share>,
     ) -> Result<(), Stopped> {
-        let listing = match dir.list() {
-            Ok(listing) => listing,
-            Err(e) => {
-                if is_gone(&e) {
-                    self.deleted(at, end)?;
-                } else {
-                    self.note(prefix);
-                }
+        let mut listing = self.spare.pop().unwrap_or_default();
+        match dir.list(&mut listing, self.pace) {
+            Ok(in_time) => in_time?,
+            Err(e) if is_gone(&e) => return self.deleted(level.at, level.end),
+            Err(_) => {
+                self.note(prefix);
                 return Ok(());
             }
-        };
+        }
         self.pace.step(1)?;
-        let ignores = !excluded && self.enter_ignore(&dir, &listing, prefix);
+        let ignores = !level.excluded && self.enter_ignore(&dir, &listing, prefix);
         let attributes = self.enter_attributes(&dir, &listing, prefix);
-        let walked = self.merge(&dir, &listing, prefix, at, end, excluded, depth);
+        let walked = self.merge(&dir, &listing, prefix, level, share);
         if ignores {
             self.patterns.pop();
         }
         if attributes {
             self.attributes.pop();
         }
+        self.spare.push(listing);
         walked
     }
 
     pub(super) fn enter_ignore(&mut self, dir: &Dir, listing: &Listing, prefix: &[u8]) -> bool {
-        let bytes = self.rules(dir, listing, prefix, b".gitignore", &self.index.ignores);
-        bytes.is_some_and(|bytes| {
-            self.patterns.push(&bytes, prefix);
-            true
-        })
+        let rules = self.rules(Which::Ignore, dir, listing, prefix);
+        let Some(Rules::Ignore(list)) = rules else { return false };
+        self.patterns.enter(list);
+        true
     }
 
     fn enter_attributes(&mut self, dir: &Dir, listing: &Listing, prefix: &[u8]) -> bool {
-        let bytes = self.rules(dir, listing, prefix, b".gitattributes", &self.index.attributes);
-        bytes.is_some_and(|bytes| {
-            self.attributes.push(&bytes, prefix);
-            true
-        })
+        let rules = self.rules(Which::Attributes, dir, listing, prefix);
+        let Some(Rules::Attributes(bytes)) = rules else { return false };
+        self.attributes.enter(bytes, prefix);
+        true
     }
 
-    /// The rule file `name` of the directory, if it is there; one that cannot be read makes the answer partial.
-    fn rules(
-        &mut self,
-        dir: &Dir,
-        listing: &Listing,
-        prefix: &[u8],
-        name: &[u8],
-        indexed: &[usize],
-    ) -> Option<Vec<u8>> {
-        match rules(dir, listing, prefix, name, indexed, self.index, self.repo) {
-            Rules::Absent => None,
-            Rules::Bytes(bytes) => Some(bytes),
-            Rules::Unreadable => {
-                self.note(&[prefix, name].concat());
+    /// The rule file of the directory, if it is there; one that cannot be read makes the answer partial.
+    fn rules(&mut self, which: Which, dir: &Dir, listing: &Listing, prefix: &[u8]) -> Option<Rules> {
+        match self.rule_files.find(which, (dir, listing, prefix), self.index, self.repo) {
+            Found::Absent => None,
+            Found::Is(rules) => Some(rules),
+            Found::Unreadable => {
+                self.note(&[prefix, which.name()].concat());
                 None
             }
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one level of a recursion, all of it state of that level")]
     fn merge(
         &mut self,
         dir: &Dir,
         listing: &Listing,
         prefix: &mut Vec<u8>,
-        mut at: usize,
-        end: usize,
-        excluded: bool,
-        depth: usize,
+        level: Level,
+        share: Option<&Share>,
     ) -> Result<(), Stopped> {
+        let Level { mut at, end, excluded, depth } = level;
         let mut on_disk = 0;
         let length = prefix.len();
         // names of gitlinks and of files that are not there, which sort before a directory of the same name: Git shows
@@ -194,7 +281,7 @@ impl Walk<'_> {
                     prefix.push(b'/');
                     let beneath = self.child_end(prefix, at, end);
                     if order == Ordering::Equal {
-                        self.child(dir, name, prefix, at, beneath, excluded, depth)?;
+                        self.child(dir, name, prefix, Level { at, end: beneath, ..level }, share)?;
                     } else {
                         self.deleted(at, beneath)?;
                     }
@@ -229,31 +316,50 @@ impl Walk<'_> {
         at + entries[..near].partition_point(beneath)
     }
 
-    /// A directory that holds tracked files and is there.
-    #[allow(clippy::too_many_arguments, reason = "one level of a recursion, all of it state of that level")]
+    /// A directory that holds tracked files and is there; `level` is the one above with the entries of this one.
     fn child(
         &mut self,
         dir: &Dir,
         name: &[u8],
         prefix: &mut Vec<u8>,
-        at: usize,
-        end: usize,
-        excluded: bool,
-        depth: usize,
+        level: Level,
+        share: Option<&Share>,
     ) -> Result<(), Stopped> {
+        let Level { at, end, depth, .. } = level;
         if depth >= MAX_DEPTH {
             self.note(prefix);
             return Ok(());
         }
-        let excluded = excluded || self.patterns.exclude(&prefix[..prefix.len() - 1], true);
-        match dir.child(name) {
-            Ok(child) => self.directory(child, prefix, at, end, excluded, depth + 1),
-            Err(e) if is_gone(&e) => self.deleted(at, end),
+        let excluded = level.excluded || self.patterns.exclude(&prefix[..prefix.len() - 1], true);
+        let child = match dir.child(name) {
+            Ok(child) => child,
+            Err(e) if is_gone(&e) => return self.deleted(at, end),
             Err(_) => {
                 self.note(prefix);
+                return Ok(());
+            }
+        };
+        match share {
+            Some(share) if share.wants(end - at) && !self.holds_submodule(at, end) => {
+                share.put(Subtree {
+                    dir: child,
+                    prefix: prefix.clone(),
+                    at,
+                    end,
+                    excluded,
+                    depth: depth + 1,
+                    patterns: self.patterns.clone(),
+                    layers: self.attributes.layers(),
+                });
                 Ok(())
             }
+            _ => self.directory(child, prefix, Level { at, end, excluded, depth: depth + 1 }, share),
         }
+    }
+
+    fn holds_submodule(&self, at: usize, end: usize) -> bool {
+        let gitlinks = &self.index.gitlinks;
+        gitlinks.get(gitlinks.partition_point(|&gitlink| gitlink < at)).is_some_and(|&gitlink| gitlink < end)
     }
 
     /// The entries `at..end`, of which nothing is there.
@@ -327,7 +433,11 @@ impl Walk<'_> {
             self.differs(at, Verdict { letter: Some(Letter::TypeChanged), filtered: false }, None);
             return;
         }
-        let inside = (self.submodule)(at);
+        let Some(submodule) = &mut self.submodule else {
+            self.note(self.index.path(at));
+            return;
+        };
+        let inside = submodule(at);
         if inside.any() {
             self.differs(at, Verdict { letter: Some(Letter::Modified), filtered: false }, Some(inside));
         }

@@ -1,0 +1,91 @@
+//! A status by git and by the server, side by side, and the dice of tests that edit at random.
+//! Trust: test code; git is the judge.
+
+use super::{
+    Repo, Server,
+    rows::{self, Row},
+};
+use serde_json::json;
+use std::path::Path;
+
+/// What git says. Settings of the repository that would only change how much is shown are overruled.
+pub fn expected(repo: &Repo<'_>) -> Vec<Row> {
+    let arguments = [
+        "--no-optional-locks",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "status.showUntrackedFiles=normal",
+        "-c",
+        "status.renames=true",
+        "status",
+        "--porcelain=v1",
+        "-z",
+    ];
+    let output = repo.try_git(&arguments);
+    assert!(output.status.success(), "git status: {}", String::from_utf8_lossy(&output.stderr));
+    rows::from_porcelain(&output.stdout)
+}
+
+/// What the server says, all pages of it.
+pub fn answered(server: &mut Server, repository: &Path) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut cursor = None;
+    loop {
+        let mut arguments = json!({"repoPath": repository, "limit": 10_000});
+        if let Some(cursor) = &cursor {
+            arguments["cursor"] = json!(cursor);
+        }
+        let outcome = server.call("repo.status", arguments);
+        let data = outcome.data();
+        rows.extend(rows::from_answer(&data["entries"]));
+        match data["nextCursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => {
+                assert_eq!(data["changedFiles"], json!(rows.len()), "the total is the number of rows");
+                assert_eq!(data["clean"], json!(rows.is_empty()));
+                return rows;
+            }
+        }
+    }
+}
+
+pub fn differences(name: &str, git: Vec<Row>, ours: Vec<Row>) -> Vec<String> {
+    if git == ours {
+        return vec![];
+    }
+    let (missing, extra): (Vec<_>, Vec<_>) = (
+        git.iter().filter(|row| !ours.contains(row)).collect(),
+        ours.iter().filter(|row| !git.contains(row)).collect(),
+    );
+    if missing.is_empty() && extra.is_empty() {
+        let at = git.iter().zip(&ours).position(|(a, b)| a != b).unwrap_or(0);
+        return vec![format!("{name}: another order from row {at}: {:?} / {:?}", git.get(at), ours.get(at))];
+    }
+    let missing = missing.into_iter().map(|row| format!("{name}: missing {row:?}"));
+    missing.chain(extra.into_iter().map(|row| format!("{name}: extra   {row:?}"))).collect()
+}
+
+/// Says that both agree about `repo`.
+///
+/// # Panics
+/// When they do not.
+pub fn agree(what: &str, repo: &Repo<'_>, server: &mut Server) {
+    let faults = differences(what, expected(repo), answered(server, repo.path()));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A generator of numbers that are the same for the same seed (splitmix64).
+#[derive(Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
+    }
+}
