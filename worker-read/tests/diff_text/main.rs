@@ -2,6 +2,8 @@
 //! Trust: test only; `BULKHEAD_DIFF_REPOSITORY` names one more repository, of which `BULKHEAD_SLOW=1` compares 500 pairs.
 #![cfg(unix)]
 
+mod generated;
+#[path = "../support/mod.rs"]
 mod support;
 
 use bulkhead_contract::results::{Omission, TextDiff};
