@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod generated;
+mod patches;
 #[path = "../support/mod.rs"]
 mod support;
 
