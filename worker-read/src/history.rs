@@ -15,7 +15,7 @@ use std::{
 /// Bytes of a commit that is shown at most.
 const MAX_COMMIT: u64 = 4 << 20;
 /// Characters of an author's name at most.
-const MAX_NAME_CHARS: usize = 200;
+pub(crate) const MAX_NAME_CHARS: usize = 200;
 
 /// What is shown of the newest commits.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +72,7 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
     found
 }
 
-fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
+pub(crate) fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
     if repo.git.find_header(id).is_ok_and(|header| header.size() > MAX_COMMIT) {
         return None;
     }
@@ -80,7 +80,7 @@ fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit
 }
 
 /// Git's `%s`: the first paragraph in one line.
-fn subject(commit: &Commit<'_>) -> String {
+pub(crate) fn subject(commit: &Commit<'_>) -> String {
     let mut out: Vec<u8> = Vec::new();
     let lines = commit.message.lines().map(|line| line.trim_end_with(|c| c.is_ascii_whitespace()));
     for line in lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()) {
@@ -94,7 +94,7 @@ fn subject(commit: &Commit<'_>) -> String {
 
 /// Text of a commit in UTF-8. Of the encodings that the header may name, Latin-1 is read; others are kept as far as they
 /// are valid UTF-8.
-fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
+pub(crate) fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
     let latin = commit.encoding.is_some_and(|name| {
         [&b"iso-8859-1"[..], b"iso8859-1", b"latin1", b"latin-1"].iter().any(|known| name.eq_ignore_ascii_case(known))
     });
@@ -105,13 +105,13 @@ fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
     }
 }
 
-fn date(commit: &Commit<'_>) -> String {
+pub(crate) fn date(commit: &Commit<'_>) -> String {
     let time = commit.author().and_then(|who| who.time().ok());
     time.and_then(|time| time.format(gix::date::time::format::ISO8601_STRICT).ok()).unwrap_or_default()
 }
 
 /// The first `most` characters, with an ellipsis in place of the rest.
-fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
