@@ -93,8 +93,18 @@ pub struct Flags {
     pub output_schemas: Option<OutputSchemas>,
 
     /// Directory for what outlives a session [default: $XDG_STATE_HOME/bulkhead]
+    ///
+    /// Also where restore points and the list of known repositories are read from; the place where FluxGit keeps its own
+    /// is looked at too, where it exists.
     #[arg(long, value_name = "DIR", global = true)]
     pub run_dir: Option<PathBuf>,
+
+    /// Loopback address of the gateway, where a person decides on proposals
+    ///
+    /// A literal loopback address or localhost with a port, for example 127.0.0.1:7777. This version notes it and does not
+    /// talk to it yet.
+    #[arg(long, value_name = "ADDRESS", global = true)]
+    pub gateway: Option<String>,
 
     /// Least severity of lines on standard error [default: warn]
     #[arg(long, value_name = "LEVEL", value_enum, global = true)]

@@ -8,8 +8,8 @@ use std::ffi::OsString;
 pub struct Variable {
     /// Our name.
     pub name: &'static str,
-    /// Name in the review contract (`env.md`), read when ours is absent.
-    pub alias: Option<&'static str>,
+    /// Names in the review contract (`env.md`), read in this order when ours is absent.
+    pub aliases: &'static [&'static str],
     /// The flag that outranks both.
     pub flag: &'static str,
     /// What it says, for the help text.
@@ -19,62 +19,82 @@ pub struct Variable {
 /// Allowed roots.
 pub const ROOTS: Variable = Variable {
     name: "BULKHEAD_ROOTS",
-    alias: Some("FLUXGIT_MCP_ALLOWED_ROOTS"),
+    aliases: &["FLUXGIT_MCP_ALLOWED_ROOTS"],
     flag: "--root",
     meaning: "Directories that may be read, separated like PATH",
 };
 /// Run directory.
 pub const RUN_DIR: Variable = Variable {
     name: "BULKHEAD_RUN_DIR",
-    alias: Some("FLUXGIT_RUN_DIR"),
+    aliases: &["FLUXGIT_RUN_DIR"],
     flag: "--run-dir",
     meaning: "Directory for what outlives a session",
 };
+/// Where proposals are decided on.
+pub const GATEWAY: Variable = Variable {
+    name: "BULKHEAD_GATEWAY",
+    aliases: &["FLUXGIT_MCP_HANDSHAKE_ADDR", "FLUXGIT_GATEWAY_ADDR", "FLUXGIT_GATEWAY_URL"],
+    flag: "--gateway",
+    meaning: "Loopback address of the gateway",
+};
 /// Demand on isolation.
 pub const ISOLATION: Variable =
-    Variable { name: "BULKHEAD_ISOLATION", alias: None, flag: "--isolation", meaning: "required, best-effort or off" };
+    Variable { name: "BULKHEAD_ISOLATION", aliases: &[], flag: "--isolation", meaning: "required, best-effort or off" };
 /// Trusted owners.
 pub const TRUST_OWNER: Variable = Variable {
     name: "BULKHEAD_TRUST_OWNER",
-    alias: None,
+    aliases: &[],
     flag: "--trust-owner",
     meaning: "User ids whose repositories are read, separated by commas, or any",
 };
 /// Deadline of a call.
 pub const DEADLINE: Variable =
-    Variable { name: "BULKHEAD_DEADLINE", alias: None, flag: "--deadline", meaning: "Seconds one call may take" };
+    Variable { name: "BULKHEAD_DEADLINE", aliases: &[], flag: "--deadline", meaning: "Seconds one call may take" };
 /// Memory of a worker.
 pub const WORKER_MEMORY: Variable = Variable {
     name: "BULKHEAD_WORKER_MEMORY",
-    alias: None,
+    aliases: &[],
     flag: "--worker-memory",
     meaning: "MiB of private memory of one worker",
 };
 /// Spelling of tool names.
 pub const TOOL_NAMES: Variable =
-    Variable { name: "BULKHEAD_TOOL_NAMES", alias: None, flag: "--tool-names", meaning: "auto, dotted or underscore" };
+    Variable { name: "BULKHEAD_TOOL_NAMES", aliases: &[], flag: "--tool-names", meaning: "auto, dotted or underscore" };
 /// Listed tools.
 pub const TOOLS: Variable =
-    Variable { name: "BULKHEAD_TOOLS", alias: None, flag: "--tools", meaning: "Tools to serve, separated by commas" };
+    Variable { name: "BULKHEAD_TOOLS", aliases: &[], flag: "--tools", meaning: "Tools to serve, separated by commas" };
 /// Listed groups of tools.
 pub const TOOLSETS: Variable = Variable {
     name: "BULKHEAD_TOOLSETS",
-    alias: None,
+    aliases: &[],
     flag: "--toolsets",
     meaning: "Groups of tools to serve, separated by commas",
 };
 /// Severity of log lines.
-pub const LOG: Variable = Variable { name: "BULKHEAD_LOG", alias: None, flag: "--log", meaning: "warn, info or debug" };
+pub const LOG: Variable =
+    Variable { name: "BULKHEAD_LOG", aliases: &[], flag: "--log", meaning: "warn, info or debug" };
 
 /// All of them, in the order of the help text.
-pub const ALL: [&Variable; 10] =
-    [&ROOTS, &TRUST_OWNER, &ISOLATION, &DEADLINE, &WORKER_MEMORY, &TOOL_NAMES, &TOOLSETS, &TOOLS, &RUN_DIR, &LOG];
+pub const ALL: [&Variable; 11] = [
+    &ROOTS,
+    &TRUST_OWNER,
+    &ISOLATION,
+    &DEADLINE,
+    &WORKER_MEMORY,
+    &TOOL_NAMES,
+    &TOOLSETS,
+    &TOOLS,
+    &RUN_DIR,
+    &GATEWAY,
+    &LOG,
+];
 
 impl Variable {
-    /// The value and the name that it came from; our own name outranks the alias, also when it is empty.
+    /// The value and the name that it came from; our own name outranks the aliases, also when it is empty.
     #[must_use]
     pub fn read(&self) -> Option<(OsString, &'static str)> {
-        [Some(self.name), self.alias].into_iter().flatten().find_map(|name| Some((std::env::var_os(name)?, name)))
+        let mut names = [self.name].into_iter().chain(self.aliases.iter().copied());
+        names.find_map(|name| Some((std::env::var_os(name)?, name)))
     }
 
     /// The value as text.
@@ -107,8 +127,10 @@ pub fn help() -> String {
     let mut out = String::from("ENVIRONMENT (a flag outranks its variable)\n");
     for variable in ALL {
         out.push_str(&format!("  {:<24} {} [{}]", variable.name, variable.meaning, variable.flag));
-        if let Some(alias) = variable.alias {
-            out.push_str(&format!("; alias {alias}"));
+        match variable.aliases {
+            [] => {}
+            [alias] => out.push_str(&format!("; alias {alias}")),
+            aliases => out.push_str(&format!("; aliases {}", aliases.join(", "))),
         }
         out.push('\n');
     }

@@ -6,8 +6,10 @@ mod call;
 mod cli;
 mod doctor;
 mod env;
+mod gateway;
 mod options;
 mod roots;
+mod run_dir;
 mod serve;
 mod tools;
 mod worker;
@@ -26,6 +28,9 @@ fn main() -> ExitCode {
     };
     for name in env::unknown() {
         complain(&format!("the variable {name} is not one of this program's; `bulkhead --help` lists them"));
+    }
+    for complaint in &options.complaints {
+        complain(complaint);
     }
     match cli.command {
         None => serve::run(options),

@@ -3,8 +3,9 @@
 
 use crate::{
     cli::{self, Flags},
-    env,
+    env, gateway,
     roots::{self, Ceiling},
+    run_dir::{self, RunDirs},
 };
 use bulkhead_contract::{
     catalogue::{self, TOOLS},
@@ -33,6 +34,8 @@ pub struct Options {
     pub ceiling: Ceiling,
     /// For `doctor` and everything that outlives a session; not created by asking.
     pub run_dir: Option<PathBuf>,
+    /// What the operator should know, and nothing fails for.
+    pub complaints: Vec<String>,
 }
 
 /// The operator's words do not hold together.
@@ -49,6 +52,11 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
     let cwd = std::env::current_dir().ok();
     let ceiling = roots::settle(&flags.roots, cwd.as_deref(), home.as_deref());
     let demand = demand(flags)?;
+    let RunDirs { own: run_dir, settings: run_dirs, mut complaints } =
+        run_dir::settle(flags.run_dir.as_deref(), cwd.as_deref(), home.as_deref()).map_err(Unusable)?;
+    let gateway = gateway::settle(flags.gateway.as_deref(), &mut complaints).map_err(Unusable)?;
+    let there = run_dirs.iter().filter(|dir| dir.exists);
+    let told_run_dirs = there.map(|dir| bytes(dir.path.clone().into())).collect();
     let cores = bulkhead_sandbox::identity::processors().min(MAX_CORES);
     let settings = Settings {
         demand,
@@ -69,6 +77,8 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         idle_stop: IDLE_STOP,
         roots_text: ceiling.directories.iter().map(|dir| dir.display().to_string()).collect(),
         roots_invalid: ceiling.invalid.clone().map(|details| RootsInvalid { source: ceiling.source.clone(), details }),
+        run_dirs,
+        gateway,
         log: match choice(flags.log, &env::LOG)?.unwrap_or(cli::Log::Warn) {
             cli::Log::Warn => LogLevel::Warn,
             cli::Log::Info => LogLevel::Info,
@@ -83,6 +93,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         demand,
         empty_root: flags.empty_root,
         ceilings: ceiling.directories.iter().map(|dir| bytes(dir.clone().into_os_string())).collect(),
+        run_dirs: told_run_dirs,
         path: None,
         trust: trust(flags)?,
         home: home.clone().map(bytes),
@@ -90,7 +101,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         memory: megabytes << 20,
         threads: u32::try_from(cores).unwrap_or(1),
     };
-    Ok(Options { settings, init, ceiling, run_dir: run_dir(flags, home) })
+    Ok(Options { settings, init, ceiling, run_dir, complaints })
 }
 
 fn demand(flags: &Flags) -> Result<Demand, Unusable> {
@@ -201,18 +212,6 @@ fn number(
     text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
         Unusable(format!("{}={text:?}: a whole number from {} to {}", variable.name, range.start(), range.end()))
     })
-}
-
-fn run_dir(flags: &Flags, home: Option<OsString>) -> Option<PathBuf> {
-    if let Some(dir) = &flags.run_dir {
-        return Some(dir.clone());
-    }
-    if let Some((dir, _)) = env::RUN_DIR.read() {
-        return Some(PathBuf::from(dir));
-    }
-    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let state = state.or_else(|| home.map(|home| PathBuf::from(home).join(".local/state")));
-    state.map(|dir| dir.join("bulkhead"))
 }
 
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::{Start, TOOLS, fixtures, snapshot::Snapshot};
+use support::{Start, calls, fixtures, snapshot::Snapshot};
 
 #[test]
 fn in_no_state_of_a_repository() {
@@ -22,8 +22,8 @@ fn in_no_state_of_a_repository() {
     let mut answers = 0;
     for entry in std::fs::read_dir(fixture.directory()).expect("it was just built") {
         let path = entry.expect("an entry").path();
-        for tool in TOOLS {
-            answers += usize::from(path.is_dir() && server.read(tool, &path).is_ok());
+        for (tool, arguments) in calls::on(&path) {
+            answers += usize::from(path.is_dir() && server.call(tool, arguments).is_ok());
         }
     }
     let ended = server.finish();

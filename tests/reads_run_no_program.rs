@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::HashMap;
 use support::{
-    Place, Repo, Start, TOOLS, fixtures,
+    Place, Repo, Start, TOOLS, calls, fixtures,
     process::{self, Process},
     unmet,
 };
@@ -113,6 +113,9 @@ fn as_strace_sees_it() {
             assert!(outcome.is_ok(), "{tool} on {name}: {}", outcome.message);
             answers += 1;
         }
+        for (tool, arguments) in calls::on(&fixture.at(name)) {
+            server.call(tool, arguments);
+        }
     }
     let supervisor = Process(server.pid()).children()[0];
     let front = [supervisor.0, process::launcher(supervisor.0).0];
@@ -180,6 +183,9 @@ fn not_even_for_a_repository_that_names_programs_everywhere() {
     let mut server = Start::new(&place).root(place.path()).spawn();
     for tool in TOOLS {
         assert!(server.read(tool, repo.path()).is_ok());
+    }
+    for (tool, arguments) in calls::on(repo.path()) {
+        server.call(tool, arguments);
     }
     assert!(server.finish().status.success());
     assert!(!marker.exists(), "a program was run");

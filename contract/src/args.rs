@@ -4,7 +4,7 @@
 use crate::{
     limits::{MAX_PATH_BYTES, MAX_VIOLATIONS},
     nearest::nearest,
-    tool::{Kind, Tool},
+    tool::{Argument, Kind, Tool},
 };
 use serde_json::{Map, Value};
 use std::fmt;
@@ -80,26 +80,35 @@ pub fn check<'a>(tool: &'static Tool, arguments: &'a Value) -> Result<Checked<'a
         found.add("arguments", format!("must be an object, not {}", kind_of(arguments)));
         return Err(found.close());
     };
-    for argument in tool.arguments {
-        let path = format!("arguments.{}", argument.name);
+    check_members(tool.name, tool.arguments, given, "arguments", &mut found);
+    let alternatives = tool.alternatives();
+    if !alternatives.is_empty() && !alternatives.iter().any(|name| given.contains_key(*name)) {
+        found.add("arguments", format!("must hold `{}`", alternatives.join("` or `")));
+    }
+    if found.count == 0 { Ok(Checked { tool, given }) } else { Err(found.close()) }
+}
+
+/// Holds the members of the object at `path` against `rows`; `whole` is what they are arguments of.
+fn check_members(whole: &str, rows: &[Argument], given: &Map<String, Value>, path: &str, found: &mut Violations) {
+    for argument in rows {
+        let path = format!("{path}.{}", argument.name);
         match given.get(argument.name) {
-            Some(value) => check_value(&argument.kind, value, &path, &mut found),
+            Some(value) => check_value(&argument.kind, value, &path, found),
             None if argument.required => found.add(&path, format!("is required: {}", expectation(&argument.kind))),
             None => {}
         }
     }
-    for name in given.keys().filter(|name| tool.argument(name).is_none()) {
-        let hint = match nearest(name, tool.arguments.iter().map(|argument| argument.name)) {
-            Some(meant) => format!("is not an argument of {}; did you mean `{meant}`?", tool.name),
-            None => format!("is not an argument of {}; it takes {}", tool.name, names(tool)),
+    for name in given.keys().filter(|name| rows.iter().all(|argument| argument.name != **name)) {
+        let hint = match nearest(name, rows.iter().map(|argument| argument.name)) {
+            Some(meant) => format!("is not an argument of {whole}; did you mean `{meant}`?"),
+            None => format!("is not an argument of {whole}; it takes {}", names(rows)),
         };
         if name.is_empty() {
-            found.add("arguments", format!("hold an argument without a name; {} takes {}", tool.name, names(tool)));
+            found.add(path, format!("hold an argument without a name; {whole} takes {}", names(rows)));
         } else {
-            found.add(&format!("arguments.{}", shown(name)), hint);
+            found.add(&format!("{path}.{}", shown(name)), hint);
         }
     }
-    if found.count == 0 { Ok(Checked { tool, given }) } else { Err(found.close()) }
 }
 
 fn check_value(kind: &Kind, value: &Value, path: &str, found: &mut Violations) {
@@ -110,6 +119,12 @@ fn check_value(kind: &Kind, value: &Value, path: &str, found: &mut Violations) {
             let length = text.chars().count();
             if !(*min..=*max).contains(&length) {
                 found.add(path, format!("{}, not of {length}", expectation(kind)));
+            }
+        }
+        (Kind::Word { max }, Value::String(text)) => {
+            let fits = (1..=*max).contains(&text.len());
+            if !fits || !text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
+                found.add(path, format!("{}, not `{}`", expectation(kind), shown(text)));
             }
         }
         (Kind::Integer { min, max, .. }, Value::Number(number)) => match number.as_i64() {
@@ -132,6 +147,7 @@ fn check_value(kind: &Kind, value: &Value, path: &str, found: &mut Violations) {
                 check_value(item, one, &format!("{path}[{at}]"), found);
             }
         }
+        (Kind::Object(rows), Value::Object(members)) => check_members("this object", rows, members, path, found),
         _ => wrong(found),
     }
 }
@@ -158,10 +174,12 @@ fn expectation(kind: &Kind) -> String {
         Kind::Path => "must be an absolute path as a string".to_owned(),
         Kind::Text { min: 0, max } => format!("must be a string of at most {max} characters"),
         Kind::Text { min, max } => format!("must be a string of {min} to {max} characters"),
+        Kind::Word { max } => format!("must be 1 to {max} letters, digits, `_` or `-`"),
         Kind::Integer { min, max, .. } => format!("must be an integer from {min} to {max}"),
         Kind::Boolean { .. } => "must be true or false".to_owned(),
         Kind::OneOf { words, .. } => format!("must be one of `{}`", words.join("`, `")),
         Kind::ListOf { min, max, .. } => format!("must be a list of {min} to {max} items"),
+        Kind::Object(rows) => format!("must be an object with {}", names(rows)),
     }
 }
 
@@ -176,8 +194,8 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn names(tool: &Tool) -> String {
-    let names: Vec<_> = tool.arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
+fn names(rows: &[Argument]) -> String {
+    let names: Vec<_> = rows.iter().map(|argument| format!("`{}`", argument.name)).collect();
     names.join(", ")
 }
 
@@ -222,7 +240,7 @@ impl Violations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{Annotations, Argument, Toolset};
+    use crate::tool::{Annotations, Toolset};
     use serde_json::json;
 
     static SAMPLE: Tool = Tool {
@@ -235,16 +253,31 @@ mod tests {
         arguments: &[
             row("repoPath", Kind::Path, true),
             row("note", Kind::Text { min: 1, max: 4 }, false),
+            row("word", Kind::Word { max: 4 }, false),
             row("count", Kind::Integer { min: 1, max: 20, default: Some(10) }, false),
             row("all", Kind::Boolean { default: Some(true) }, false),
             row("side", Kind::OneOf { words: &["ours", "theirs"], default: Some("ours") }, false),
             row("branches", Kind::ListOf { item: &Kind::Text { min: 1, max: 9 }, min: 1, max: 3 }, false),
+            row("targets", Kind::ListOf { item: &Kind::Object(TARGET), min: 1, max: 2 }, false),
         ],
         data: &[],
     };
 
+    const TARGET: &[Argument] =
+        &[row("repoPath", Kind::Path, true), row("label", Kind::Text { min: 1, max: 3 }, false)];
+
     const fn row(name: &'static str, kind: Kind, required: bool) -> Argument {
         Argument { name, kind, required, description: "" }
+    }
+
+    #[test]
+    fn a_word_has_letters_digits_and_two_signs() {
+        for good in ["a", "A-_9"] {
+            assert!(paths(&json!({"repoPath": "/w", "word": good})).is_empty(), "{good}");
+        }
+        for bad in [json!(""), json!("abcde"), json!("a/b"), json!("é"), json!("a\n"), json!(1)] {
+            assert_eq!(paths(&json!({"repoPath": "/w", "word": bad})), ["arguments.word"], "{bad}");
+        }
     }
 
     fn paths(arguments: &Value) -> Vec<String> {
@@ -305,6 +338,37 @@ mod tests {
                 "arguments.repo_path",
             ]
         );
+    }
+
+    #[test]
+    fn objects_in_lists_are_checked_member_by_member() {
+        let given = json!({"repoPath": "/w", "targets": [{"repoPath": "/a"}, {"repoPath": "/b", "label": "b"}]});
+        assert_eq!(check(&SAMPLE, &given).expect("both fit").list("targets").len(), 2);
+        let bad = json!({"repoPath": "/w", "targets": [{"label": "long", "lable": 1}, "/a"]});
+        assert_eq!(
+            paths(&bad),
+            [
+                "arguments.targets[0].repoPath",
+                "arguments.targets[0].label",
+                "arguments.targets[0].lable",
+                "arguments.targets[1]",
+            ]
+        );
+        assert_eq!(
+            paths(&json!({"repoPath": "/w", "targets": [{"repoPath": "a"}]})),
+            ["arguments.targets[0].repoPath"]
+        );
+    }
+
+    #[test]
+    fn one_of_several_arguments_can_be_needed() {
+        let radar = crate::catalogue::find("fleet.radar").expect("it has a row");
+        let refused = |given: Value| check(radar, &given).expect_err("it is refused").remove(0).to_string();
+        assert_eq!(refused(json!({})), "arguments must hold `repoPaths` or `repositories`");
+        assert!(refused(json!({"repoPaths": []})).starts_with("arguments.repoPaths must be a list of 1 to"));
+        for one in [json!({"repoPaths": ["/a"]}), json!({"repositories": [{"repoPath": "/a"}]})] {
+            assert!(check(radar, &one).is_ok(), "{one}");
+        }
     }
 
     #[test]

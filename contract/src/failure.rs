@@ -23,6 +23,10 @@ pub mod code {
     pub const OUTSIDE_ROOTS: i64 = -32011;
     /// The protocol version named in `_meta` is not one of ours.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
+    /// Nothing local can answer, and no gateway is configured.
+    pub const GATEWAY_NEEDED: i64 = 10001;
+    /// The gateway is not configured or does not answer.
+    pub const GATEWAY_SILENT: i64 = 10003;
     /// A local read failed; `data.reason` says why.
     pub const LOCAL_READ: i64 = 10010;
     /// A layer of isolation that `--isolation required` demands is missing.

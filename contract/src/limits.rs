@@ -39,6 +39,8 @@ pub const BRIEF_CONVENTION_WINDOW: usize = 50;
 pub const MAX_SUBJECT_CHARS: usize = 500;
 /// Submodules looked at in one repository, nested ones included.
 pub const MAX_SUBMODULES: usize = 1_000;
+/// Working trees of one repository that one answer lists.
+pub const MAX_WORKTREES: usize = 1_000;
 /// Deepest nesting of submodules that is followed.
 pub const MAX_SUBMODULE_DEPTH: usize = 16;
 /// Seconds one call may take unless `--deadline` says otherwise.
@@ -63,3 +65,44 @@ pub const MAX_VIOLATIONS: usize = 100;
 pub const MAX_INSTRUCTIONS_CHARS: usize = 1_500;
 /// JSON values, keys aside, in one message; a value costs some 32 bytes of memory and may cost two bytes of text.
 pub const MAX_JSON_VALUES: usize = 262_144;
+/// Repositories that one fleet call may name.
+pub const MAX_FLEET: usize = 500;
+/// Repositories of `fleet.radar` when the caller names no limit.
+pub const DEFAULT_FLEET: u32 = 200;
+/// Events of `fleet.digest`: default and most.
+pub const DIGEST_EVENTS: (u32, u32) = (200, 1_000);
+/// Events of one repository in `fleet.digest`.
+pub const DIGEST_REPOSITORY_EVENTS: usize = 200;
+/// Bytes at the end of one reflog in which `fleet.digest` looks for events.
+pub const DIGEST_REFLOG_BYTES: u64 = 1 << 20;
+/// Reflogs of one repository that `fleet.digest` looks into, and how deep in directories they may lie.
+pub const DIGEST_REFLOGS: (usize, usize) = (2_000, 16);
+/// Characters of an event's message and of its identity; the rest is cut and marked with an ellipsis.
+pub const DIGEST_TEXT_CHARS: (usize, usize) = (200, 256);
+/// Paths that `fleet.radar` names of those that a merge would leave in conflict; all are counted.
+pub const RADAR_CONFLICT_PATHS: usize = 20;
+/// References of one page when the caller names no limit.
+pub const DEFAULT_REFS: u32 = 500;
+/// References of one page at most.
+pub const MAX_REFS: u32 = 5_000;
+/// Longest name of a reference, or revision, as an argument, in Unicode scalar values.
+pub const MAX_REF_CHARS: usize = 4_096;
+/// Entries of one page of a reflog: default and most.
+pub const REFLOG_ENTRIES: (u32, u32) = (12, 100);
+/// Related branches of `repo.branchStack`: default and most.
+pub const STACK_RELATED: (u32, u32) = (8, 50);
+/// Candidates for the base of `repo.branchStack` at most.
+pub const STACK_BASES: usize = 256;
+/// Remotes that `repo.refs` lists.
+pub const REMOTE_ROWS: usize = 100;
+/// Stashes that `repo.refs` lists; the reflog of `refs/stash` has the rest.
+pub const STASH_ROWS: usize = 50;
+/// Files of one page of `conflict.read`: default and most.
+pub const CONFLICT_FILES: (u32, u32) = (20, 200);
+/// Bytes of one side of a file in `conflict.read`: default and most.
+pub const CONFLICT_BYTES_PER_SIDE: (u32, u32) = (16_384, 1_048_576);
+/// Characters of an answer of `conflict.read` whose caller raised the bytes of a side; twice as many bytes of up to four
+/// a character must fit into [`MAX_RESPONSE_BYTES`].
+pub const MAX_CONFLICT_CHARS: usize = 900_000;
+/// Conflicting paths that `repo.conflictPreflight` lists.
+pub const PREFLIGHT_PATHS: u32 = 500;

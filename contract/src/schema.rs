@@ -3,7 +3,7 @@
 
 use crate::{
     limits::MAX_PATH_BYTES,
-    tool::{Annotations, Field, Kind, Shape, Tool},
+    tool::{Annotations, Argument, Field, Kind, Shape, Tool},
 };
 use serde_json::{Map, Value, json};
 
@@ -49,16 +49,22 @@ pub fn entry(tool: &Tool, spelled: &str, members: Members) -> Value {
 /// Schema of a tool's arguments.
 #[must_use]
 pub fn input(tool: &Tool) -> Value {
+    Value::Object(members(tool.arguments))
+}
+
+fn members(rows: &[Argument]) -> Map<String, Value> {
     let mut properties = Map::new();
-    for argument in tool.arguments {
+    for argument in rows {
         let mut schema = accepts(&argument.kind);
-        schema.insert("description".into(), argument.description.into());
+        if !argument.description.is_empty() {
+            schema.insert("description".into(), argument.description.into());
+        }
         properties.insert(argument.name.into(), Value::Object(schema));
     }
     let mut root = object(properties);
     root.insert("additionalProperties".into(), false.into());
-    require(&mut root, tool.arguments.iter().filter(|argument| argument.required).map(|argument| argument.name));
-    Value::Object(root)
+    require(&mut root, rows.iter().filter(|argument| argument.required).map(|argument| argument.name));
+    root
 }
 
 /// Schema of a tool's results, errors included: `data` in good ones, `error` in bad ones.
@@ -98,6 +104,8 @@ fn accepts(kind: &Kind) -> Map<String, Value> {
         Kind::Path => json!({"type": "string", "minLength": 1, "maxLength": MAX_PATH_BYTES}),
         Kind::Text { min: 0, max } => json!({"type": "string", "maxLength": max}),
         Kind::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max}),
+        // which characters is said in words: hosts choke on patterns
+        Kind::Word { max } => json!({"type": "string", "minLength": 1, "maxLength": max}),
         Kind::Integer { min, max, default } => {
             with_default(json!({"type": "integer", "minimum": min, "maximum": max}), default.map(Value::from))
         }
@@ -108,6 +116,7 @@ fn accepts(kind: &Kind) -> Map<String, Value> {
         Kind::ListOf { item, min, max } => {
             json!({"type": "array", "items": accepts(item), "minItems": min, "maxItems": max})
         }
+        Kind::Object(rows) => return members(rows),
     };
     into_map(schema)
 }

@@ -29,6 +29,12 @@ impl Tool {
         self.name.replace('.', "_")
     }
 
+    /// Arguments of which a call needs at least one. Schemas do not say so, because hosts choke on unions; the check does.
+    #[must_use]
+    pub fn alternatives(&self) -> &'static [&'static str] {
+        if self.name == "fleet.radar" { &["repoPaths", "repositories"] } else { &[] }
+    }
+
     /// The row of the argument `name`.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<&'static Argument> {
@@ -94,8 +100,8 @@ impl Annotations {
         Annotations { read_only: true, destructive: false, idempotent: true, open_world: false };
 }
 
-/// One argument of a tool.
-#[derive(Debug, Clone, Copy)]
+/// One argument of a tool, or one member of an argument that is an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
     /// Name in `arguments`.
     pub name: &'static str,
@@ -116,6 +122,11 @@ pub enum Kind {
     Text {
         /// Least length.
         min: usize,
+        /// Greatest length.
+        max: usize,
+    },
+    /// A name of 1 to `max` ASCII letters, digits, `_` and `-`.
+    Word {
         /// Greatest length.
         max: usize,
     },
@@ -149,6 +160,8 @@ pub enum Kind {
         /// Most items.
         max: usize,
     },
+    /// An object with these members and no others.
+    Object(&'static [Argument]),
 }
 
 /// One field of a result.

@@ -81,6 +81,7 @@ mod tests {
             demand: Default::default(),
             empty_root: false,
             ceilings: vec![vec![b'/'; ceiling]],
+            run_dirs: Vec::new(),
             path: Some(b"/left/over".to_vec()),
             trust: OwnerTrust::default(),
             home: None,

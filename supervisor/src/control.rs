@@ -1,6 +1,7 @@
 //! The two strings by which a running call is held: one to stop it, one to hear how far it is.
 //! Trust: both ends are the supervisor's own.
 
+use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 /// How far a call is.
@@ -12,11 +13,12 @@ pub struct Tick {
     pub total: Option<u64>,
 }
 
-/// Held by the one who serves the call.
-#[derive(Debug)]
+/// Held by the one who serves the call; a copy for each question of a call that asks several.
+#[derive(Debug, Clone)]
 pub struct Control {
     stop: watch::Receiver<bool>,
     ticks: Option<mpsc::Sender<Tick>>,
+    limit: Option<Duration>,
 }
 
 /// Held by the one who asked. Dropping it without [`Stopper::stop`] lets the call run on.
@@ -28,7 +30,20 @@ impl Control {
     #[must_use]
     pub fn pair(ticks: Option<mpsc::Sender<Tick>>) -> (Stopper, Control) {
         let (sender, stop) = watch::channel(false);
-        (Stopper(sender), Control { stop, ticks })
+        (Stopper(sender), Control { stop, ticks, limit: None })
+    }
+
+    /// The same for a part of a larger call: it has this much time at most, it leaves room for calls of their own, and the
+    /// worker that it starts is the first to go when room is needed.
+    #[must_use]
+    pub fn as_part(self, limit: Duration) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// The time of a part of a larger call; `None` for a call of its own.
+    #[must_use]
+    pub fn limit(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// Resolves when the asker wants the call stopped; never resolves if that does not happen.

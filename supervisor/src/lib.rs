@@ -8,6 +8,7 @@ pub mod control;
 pub mod doctor;
 pub mod fleet;
 pub mod gateway;
+pub mod hiding;
 pub mod lockdown;
 pub mod log;
 pub mod mcp;

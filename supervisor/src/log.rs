@@ -127,8 +127,7 @@ fn format_line(json: bool, level: LogLevel, now: Duration, text: &str, left_out:
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LONGEST));
     for c in text.chars().take(LONGEST) {
-        // besides C0 and C1: separators that end a line for some readers, and marks that reverse the reading direction
-        if c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+        if c.is_control() || crate::hiding::hides(c) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);

@@ -16,6 +16,12 @@ pub struct Answered {
 /// Why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
+    /// An argument is missing that nothing on this machine stands in for. Code -32602, in a result.
+    #[error("{details}")]
+    Incomplete {
+        /// What is missing, and what to do.
+        details: String,
+    },
     /// The worker says that the repository cannot be read so.
     #[error("{}", .0.details)]
     Read(ReadFailure),
@@ -50,6 +56,15 @@ pub enum CallError {
     Poisoned {
         /// Time left.
         seconds: u64,
+    },
+    /// Nothing local can answer, and no gateway is configured. Code 10001.
+    #[error("no gateway is configured and no run directory holds a record of this repository")]
+    GatewayNeeded,
+    /// The gateway cannot be asked. Code 10003.
+    #[error("the gateway cannot be asked")]
+    GatewaySilent {
+        /// One is configured.
+        configured: bool,
     },
     /// The worker ended because the server was stopping. Code 10022.
     #[error("the server was stopping")]

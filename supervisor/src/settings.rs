@@ -2,7 +2,7 @@
 //! Trust: the operator's own words, already checked; no MCP message changes any of them.
 
 use bulkhead_contract::isolation::Demand;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 /// How tool names are spelled in `tools/list`. Every tool is callable under both spellings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,10 +53,25 @@ pub struct Settings {
     pub roots_text: Vec<String>,
     /// Why every call is refused with code -32010: the configured roots cannot be used.
     pub roots_invalid: Option<RootsInvalid>,
+    /// Run directories, in the order in which they count.
+    pub run_dirs: Vec<RunDirectory>,
+    /// `--gateway`: where proposals would be decided on.
+    pub gateway: Option<SocketAddr>,
     /// `--log`: least severity that is written to standard error.
     pub log: LogLevel,
     /// `--log-format json`.
     pub log_json: bool,
+}
+
+/// A directory for what outlives a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory {
+    /// Canonical where it exists.
+    pub path: String,
+    /// As the operator wrote it; callers may name it so, too.
+    pub written: String,
+    /// It existed at start; one that did not holds nothing, and no worker is started for it.
+    pub exists: bool,
 }
 
 /// Why the configured roots cannot be used (contract `protocol.md`, code -32010).

@@ -6,12 +6,17 @@ mod support;
 use bulkhead_contract::isolation::Demand;
 use bulkhead_supervisor::{
     carrier::{Ending, StartError},
-    outcome::CallError,
-    pool::MAX_QUEUE,
+    control::Control,
+    outcome::{Answered, CallError},
+    pool::{MAX_QUEUE, Pool, parts_at_once},
+    reads::Reads as _,
 };
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 use support::*;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::spawn_local,
+    time::{Instant, sleep},
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -178,5 +183,60 @@ fn a_path_that_moved_is_looked_at_anew_once() {
         assert_eq!(fake.started.borrow().len(), 4, "tried twice");
         settle().await;
         assert_eq!(fake.alive.get(), 1);
+    });
+}
+
+/// Asks as one of many parts of a larger call.
+async fn ask_part(pool: &Pool, path: &str, limit: Duration) -> Result<Answered, CallError> {
+    let (_stopper, control) = Control::pair(None);
+    pool.read(question(path), control.as_part(limit)).await
+}
+
+#[test]
+fn workers_of_parts_make_room_before_those_that_calls_keep_warm() {
+    paused(async {
+        let fake = Fake::new();
+        let pool = pool(&fake, Demand::Off);
+        ask(&pool, "/answers/warm").await.expect("an answer");
+        for n in 0..20 {
+            sleep(SECOND).await;
+            ask_part(&pool, &format!("/answers/part{n}"), 10 * SECOND).await.expect("an answer");
+        }
+        let started = fake.started.borrow().len();
+        ask(&pool, "/answers/warm").await.expect("an answer");
+        assert_eq!(fake.started.borrow().len(), started, "it was still there");
+    });
+}
+
+#[test]
+fn a_part_has_its_own_time_and_says_so() {
+    paused(async {
+        let (fake, start) = (Fake::new(), Instant::now());
+        let pool = pool(&fake, Demand::Off);
+        let outcome = ask_part(&pool, "/hangs/a", 3 * SECOND).await;
+        assert!(matches!(outcome, Err(CallError::Deadline { seconds: 3 })), "{outcome:?}");
+        assert_eq!(start.elapsed(), 3 * SECOND);
+    });
+}
+
+#[test]
+fn parts_leave_a_place_for_calls_of_their_own() {
+    paused(async {
+        let fake = Fake::new();
+        let mut settings = settings(Demand::Off);
+        settings.max_workers = 4;
+        let pool = Pool::new(Rc::new(settings), Rc::new(fake.clone()), &report(true));
+        let parts: Vec<_> = (0..6)
+            .map(|n| {
+                let pool = pool.clone();
+                spawn_local(async move { ask_part(&pool, &format!("/hangs/{n}"), 10 * SECOND).await })
+            })
+            .collect();
+        settle().await;
+        assert_eq!((pool.workers(), parts_at_once(4)), (3, 3));
+        let start = Instant::now();
+        ask(&pool, "/answers/own").await.expect("there is a place");
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        drop(parts);
     });
 }

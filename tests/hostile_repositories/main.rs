@@ -14,7 +14,7 @@ mod special_files;
 
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use support::{Outcome, Place, Repo, Start, TOOLS, process::Process};
+use support::{Outcome, Place, Repo, Start, TOOLS, calls, process::Process};
 
 /// Text of files outside that no answer, error or log line may hold.
 const CANARY: &str = "CANARY";
@@ -81,18 +81,22 @@ impl Attack {
         let mut server = start.arguments(&["--deadline", "8", "--worker-memory", &memory]).spawn();
         let mut report = Vec::new();
         for repository in &self.repositories {
-            let outcomes: Vec<Outcome> = TOOLS.iter().map(|tool| server.read(tool, repository)).collect();
-            for (tool, outcome) in TOOLS.iter().zip(&outcomes) {
-                let what = format!("{tool} on {}", repository.display());
+            let mut outcomes = Vec::new();
+            for (tool, arguments) in calls::on(repository) {
+                let what = format!("{tool} {arguments}");
+                let outcome = server.call(tool, arguments);
                 assert!(outcome.elapsed.as_secs() < 15, "{what}: silence past the deadline: {:?}", outcome.elapsed);
                 assert!(outcome.bytes < 1 << 20, "{what}: {} bytes", outcome.bytes);
                 let code = outcome.code();
                 // an error of a known kind; -32602, -32603 would be a bad question or a fault of ours
-                let known = [-32011, 10010, 10021, 10022, 10023, 10024];
+                let known = [-32011, 10001, 10010, 10021, 10022, 10023, 10024];
                 assert!(code.is_none_or(|code| known.contains(&code)), "{what}: {}", outcome.message);
                 assert_ne!(outcome.reason(), Some("internal"), "{what}: {}", outcome.message);
                 let end = outcome.reason().map(str::to_owned).or(code.map(|code| code.to_string()));
                 eprintln!("{what}: {} in {:?}", end.as_deref().unwrap_or("answered"), outcome.elapsed);
+                if TOOLS.contains(&tool) {
+                    outcomes.push(outcome);
+                }
             }
             report.push((repository.clone(), outcomes));
             let next = server.read("repo.status", honest.path());

@@ -44,6 +44,7 @@ pub fn init(ceiling: &str, empty_root: bool) -> Init {
         demand: Demand::Required,
         empty_root,
         ceilings: vec![ceiling.as_bytes().to_vec()],
+        run_dirs: Vec::new(),
         path: None,
         trust: OwnerTrust::default(),
         home: None,

@@ -222,7 +222,7 @@ impl Check<'_> {
                     self.fault(&format!("{pointer}: a sentence expected"));
                 }
             }
-            (Value::Array(expected), Value::Array(ours)) if is_rows(pointer) => {
+            (Value::Array(expected), Value::Array(ours)) if is_rows(self.tool, pointer) => {
                 let expected: Vec<_> = expected.iter().map(recorded_row).collect();
                 let ours = rows::from_answer(&Value::Array(ours.clone()));
                 if expected != ours {
@@ -266,8 +266,9 @@ fn matches(pattern: &str, pointer: &str) -> bool {
 }
 
 /// Lists of changed paths: their paths were recorded quoted, and renames as one text.
-fn is_rows(pointer: &str) -> bool {
-    ["/data/entries", "/data/staged", "/data/unstaged", "/data/untracked"].contains(&pointer)
+fn is_rows(tool: &str, pointer: &str) -> bool {
+    ["repo.status", "worktree.changes"].contains(&tool)
+        && ["/data/entries", "/data/staged", "/data/unstaged", "/data/untracked"].contains(&pointer)
 }
 
 /// A recorded row in the corrected form: bytes of the path as they are, a rename with both of its paths.

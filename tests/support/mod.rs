@@ -2,6 +2,7 @@
 //! Trust: test code; what the server prints is checked line by line and never believed.
 #![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
 
+pub mod calls;
 pub mod fixtures;
 pub mod index;
 pub mod objects;
@@ -20,7 +21,7 @@ pub use place::Place;
 pub use repo::Repo;
 pub use server::{Server, Start};
 
-/// The tools that read one repository; every one of them is tried on every hostile repository.
+/// The tools whose answers the tests know best: what these say of a hostile repository is asserted reason by reason.
 pub const TOOLS: [&str; 3] = ["repo.brief", "repo.status", "worktree.changes"];
 
 /// Whether `BULKHEAD_SLOW=1` asks for the full sizes of attacks and generated repositories.

@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         demand: Demand::Off,
         empty_root: false,
         ceilings: Vec::new(),
+        run_dirs: Vec::new(),
         path: None,
         trust: OwnerTrust { any: true, uids: Vec::new() },
         home: None,
@@ -47,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let canonical = std::fs::canonicalize(path)?;
     let bytes = bulkhead_worker_read::files::path_bytes(&canonical);
     let found = discover(&bytes, Bounds { ceilings: &ceilings, trust: &trust }).map_err(|failure| failure.details)?;
-    let operator = Operator { config: Rc::new(config), trust: Rc::new(trust) };
+    let operator = Operator { config: Rc::new(config), trust: Rc::new(trust), ceilings: Rc::from(&ceilings[..]) };
     let repo = Repo::open(found, operator, Caches::Main).map_err(|failure| failure.details)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "opened in {:?}", started.elapsed())?;

@@ -47,6 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         demand: Demand::Required,
         empty_root: false,
         ceilings: vec![bulkhead_worker_read::files::path_bytes(&ceiling)],
+        run_dirs: Vec::new(),
         path: Some(path.into_bytes()),
         trust: OwnerTrust::default(),
         home: None,

@@ -72,6 +72,7 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
     found
 }
 
+/// The commit, if it is there, can be read and is not too long.
 pub(crate) fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
     if repo.git.find_header(id).is_ok_and(|header| header.size() > MAX_COMMIT) {
         return None;

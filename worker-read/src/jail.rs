@@ -1,21 +1,34 @@
-//! The worker's way into its jail: ceilings, discovery, one repository, no more calls; or the same without layers.
+//! The worker's way into its jail: ceilings, discovery, one repository or run directory, no more calls; or the same
+//! without layers.
 //! Trust: what is discovered can only narrow the jail; a layer that is demanded and missing ends the worker.
 
-use crate::discover::{self, Bounds, Found};
+use crate::{
+    discover::{self, Bounds, Found},
+    run_dir::RunDir,
+};
 use bulkhead_contract::{
     failure::ReadFailure,
     isolation::{Report, Row},
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Name of this kind of process in reports.
 const PROCESS: &str = "worker-read";
+
+/// What a worker is for.
+#[derive(Debug, Clone)]
+pub enum Home {
+    /// One repository.
+    Repository(Found),
+    /// One of the operator's run directories.
+    RunDirectory(RunDir),
+}
 
 /// Where a worker stands once its jail is closed.
 #[derive(Debug)]
 pub enum Jailed {
     /// The jail is on. `Ok(None)` for a worker without a repository.
-    In(Box<Result<Option<Found>, ReadFailure>>, Report),
+    In(Box<Result<Option<Home>, ReadFailure>>, Report),
     /// A layer that is demanded is missing; nothing of the repository was parsed.
     Short(Report),
 }
@@ -25,6 +38,8 @@ pub enum Jailed {
 pub struct Plan<'a> {
     /// The caller's path.
     pub path: Option<&'a [u8]>,
+    /// The path again, where it is a run directory: then nothing else is looked at, the ceilings included.
+    pub run_dir: Option<&'a Path>,
     /// Ceilings and trust.
     pub bounds: Bounds<'a>,
     /// Ask for the empty root.
@@ -43,15 +58,16 @@ pub fn enter(plan: Plan<'_>) -> Jailed {
     let short = |short: Short| Jailed::Short(report(short.enforced));
     // the limit on memory is known only now; what could not be set is a row of the report
     let _ = bulkhead_sandbox::early::early((plan.memory > 0).then_some(plan.memory), c"bulkhead-read");
-    let layers =
-        ReadPlan { ceilings: plan.bounds.ceilings, empty_root: plan.empty_root, demand_required: plan.demand_required };
+    let own = plan.run_dir.map(Path::to_path_buf);
+    let ceilings = own.as_ref().map_or(plan.bounds.ceilings, std::slice::from_ref);
+    let layers = ReadPlan { ceilings, empty_root: plan.empty_root, demand_required: plan.demand_required };
     let jail = match ReadJail::begin(&layers) {
         Ok(jail) => jail,
         Err(missing) => return short(missing),
     };
     let found = find(plan);
     // a refusal is answered from within the closed jail, too
-    let dirs = found.as_ref().ok().and_then(Option::as_ref).map(Found::directories).unwrap_or_default();
+    let dirs = found.as_ref().ok().and_then(Option::as_ref).map(Home::directories).unwrap_or_default();
     match jail.narrow(&dirs, &[]).and_then(|jail| jail.close()) {
         Ok(enforced) => Jailed::In(Box::new(found), report(enforced)),
         Err(missing) => short(missing),
@@ -71,8 +87,22 @@ pub fn without(plan: Plan<'_>) -> Jailed {
     Jailed::In(Box::new(find(plan)), unconfined())
 }
 
-fn find(plan: Plan<'_>) -> Result<Option<Found>, ReadFailure> {
-    plan.path.map(|path| discover::discover(path, plan.bounds)).transpose()
+fn find(plan: Plan<'_>) -> Result<Option<Home>, ReadFailure> {
+    match plan.run_dir {
+        Some(path) => RunDir::find(path.to_path_buf()).map(Home::RunDirectory).map(Some),
+        None => plan.path.map(|path| discover::discover(path, plan.bounds).map(Home::Repository)).transpose(),
+    }
+}
+
+impl Home {
+    /// Everything that may be read from now on.
+    #[must_use]
+    pub fn directories(&self) -> Vec<PathBuf> {
+        match self {
+            Home::Repository(found) => found.directories(),
+            Home::RunDirectory(dir) => dir.directories(),
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

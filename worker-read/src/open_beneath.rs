@@ -5,6 +5,7 @@ use crate::{
     files::{self, NoContents},
     worktree::disk::Dir,
 };
+use gix::bstr::{BStr, ByteSlice as _};
 use std::{fs, path::Path};
 
 /// The regular file at `path` beneath `dir`.
@@ -33,4 +34,13 @@ pub fn open(dir: &Path, path: &[u8]) -> Result<fs::File, NoContents> {
 /// As [`open`].
 pub fn read(dir: &Path, path: &[u8], max: u64) -> Result<Vec<u8>, NoContents> {
     files::read_open(open(dir, path)?, max)
+}
+
+/// Whether a directory on the way to `path` is a link, which was not followed.
+#[must_use]
+pub fn behind_a_link(dir: &Path, path: &BStr) -> bool {
+    let parents = path.find_iter("/").filter_map(|at| files::bytes_path(&path[..at]));
+    parents
+        .map(|parent| dir.join(parent))
+        .any(|parent| fs::symlink_metadata(parent).is_ok_and(|meta| meta.file_type().is_symlink()))
 }

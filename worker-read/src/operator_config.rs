@@ -131,6 +131,7 @@ mod tests {
             demand: Demand::Off,
             empty_root: false,
             ceilings: Vec::new(),
+            run_dirs: Vec::new(),
             path: None,
             trust: Default::default(),
             home: Some(files::path_bytes(home)),

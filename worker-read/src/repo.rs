@@ -9,7 +9,7 @@ use crate::{
     files::{self, Links, NoContents, Version},
     history::{self, Recent},
     index::Snapshot,
-    open,
+    merge, open,
     operator_config::OperatorConfig,
     pace::{Pace, Stopped},
     refs::Refs,
@@ -44,6 +44,8 @@ pub struct Operator {
     pub config: Rc<OperatorConfig>,
     /// Whose repositories are read.
     pub trust: Rc<Trust>,
+    /// Canonical directories; what lies outside of them is not even looked for.
+    pub ceilings: Rc<[PathBuf]>,
 }
 
 /// One open repository.
@@ -62,6 +64,8 @@ pub struct Repo {
     pub(crate) nested: RefCell<BTreeMap<Vec<u8>, Nested>>,
     /// Contents that were found equal. Invalidated by stat and id.
     pub(crate) verdicts: RefCell<Verdicts>,
+    /// What merges would do. What invalidates them is said there.
+    pub(crate) merges: RefCell<merge::Verdicts>,
     shallow: HashSet<ObjectId>,
     replaces: bool,
     deciding: Vec<(PathBuf, Version)>,
@@ -107,6 +111,7 @@ impl Repo {
             operator,
             nested: RefCell::default(),
             verdicts: RefCell::default(),
+            merges: RefCell::default(),
             shallow,
             replaces,
             deciding,

@@ -3,13 +3,14 @@
 
 use crate::{
     answers,
-    discover::{self, Bounds, Found, Trust},
-    jail::{self, Jailed, Plan},
+    discover::{self, Bounds, Trust},
+    jail::{self, Home, Jailed, Plan},
     open::Caches,
     operator_config::OperatorConfig,
     pace::Pace,
-    place,
+    place, records,
     repo::{Operator, Repo},
+    run_dir,
 };
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
@@ -46,11 +47,14 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
     let WorkerEnds { mut requests, mut answers } = ends;
     let Ok(Some(ToRead::Init(init))) = requests.receive() else { return };
     let parent = crate::probe::parent();
-    let config = OperatorConfig::read(&init);
+    let run_dir = run_dir::chosen(init.path.as_deref(), &init.run_dirs);
+    // what it says is about repositories
+    let config = if run_dir.is_some() { OperatorConfig::default() } else { OperatorConfig::read(&init) };
     let trust = Trust::new(&init.trust, &config);
     let ceilings = jail::ceilings(&init.ceilings);
     let plan = Plan {
         path: init.path.as_deref(),
+        run_dir: run_dir.as_deref(),
         bounds: Bounds { ceilings: &ceilings, trust: &trust },
         empty_root: init.empty_root,
         memory: init.memory,
@@ -104,16 +108,26 @@ struct Server {
 }
 
 impl Server {
-    fn serve(self, found: Result<Option<Found>, ReadFailure>) {
-        let operator = Operator { config: Rc::new(self.config), trust: Rc::new(self.trust) };
+    fn serve(self, found: Result<Option<Home>, ReadFailure>) {
+        let operator = Operator {
+            config: Rc::new(self.config),
+            trust: Rc::new(self.trust),
+            ceilings: Rc::from(&self.ceilings[..]),
+        };
         let answers = Rc::new(RefCell::new(self.answers));
         let say = |message: &FromRead| answers.borrow_mut().send(message);
-        let opened = found.and_then(|found| {
-            let open = |found: Found| Repo::open(found, operator.clone(), Caches::Main);
-            catch_unwind(AssertUnwindSafe(|| found.map(open).transpose())).unwrap_or_else(|_| Err(internal()))
+        let opened = found.and_then(|home| {
+            let repo = match &home {
+                Some(Home::Repository(found)) => {
+                    let open = || Repo::open(found.clone(), operator.clone(), Caches::Main).map(Some);
+                    catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| Err(internal()))?
+                }
+                Some(Home::RunDirectory(_)) | None => None,
+            };
+            Ok((home, repo))
         });
         let (home, repo) = match opened {
-            Ok(repo) => (repo.as_ref().map(|repo| repo.found.clone()), repo),
+            Ok(opened) => opened,
             Err(failure) => {
                 let _ = say(&FromRead::Refused { failure, report: self.report });
                 return;
@@ -135,9 +149,12 @@ impl Server {
         let trust = Rc::clone(&desk.operator.trust);
         let bounds = Bounds { ceilings: &self.ceilings, trust: &trust };
         while let Ok(call) = self.calls.recv() {
-            if let Some(home) = &desk.home
-                && !place::still_leads_to(home, call.place.as_ref(), bounds)
-            {
+            let moved = match &desk.home {
+                Some(Home::Repository(found)) => !place::still_leads_to(found, call.place.as_ref(), bounds),
+                Some(Home::RunDirectory(dir)) => !dir.still_there(call.place.as_ref()),
+                None => false,
+            };
+            if moved {
                 let _ = say(&FromRead::Moved { id: call.id });
                 return;
             }
@@ -153,7 +170,7 @@ impl Server {
 struct Desk {
     /// Gone after a fault, and opened anew by the next call.
     repo: Option<Repo>,
-    home: Option<Found>,
+    home: Option<Home>,
     operator: Operator,
     report: Report,
     parent: i32,
@@ -172,6 +189,9 @@ impl Desk {
             let _ = answers.borrow_mut().send(&FromRead::Progress { id, done, total: None });
         });
         let served = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(Home::RunDirectory(dir)) = &self.home {
+                return records::answer(dir, &call.ask, &pace);
+            }
             let repo = self.current()?;
             let answer = answers::answer(repo, &call.ask, &pace).unwrap_or_else(|| Err(internal()));
             if answer.as_ref().is_err_and(|e| matches!(e.reason, Reason::ObjectMissing | Reason::Corrupt)) {
@@ -188,7 +208,7 @@ impl Desk {
 
     /// The repository, opened anew where something changed that decides how it is read, or where a fault dropped it.
     fn current(&mut self) -> Result<&Repo, ReadFailure> {
-        let Some(home) = &self.home else {
+        let Some(Home::Repository(home)) = &self.home else {
             return Err(ReadFailure::new(
                 Reason::NotARepository,
                 "call",
@@ -215,12 +235,21 @@ impl Desk {
     }
 }
 
-fn repository(found: &Found) -> Repository {
-    Repository {
-        canonical: crate::files::path_bytes(found.canonical()),
-        asked: found.asked,
-        git_dir: found.git_dir_id,
-        worktree: found.worktree_id,
+fn repository(home: &Home) -> Repository {
+    match home {
+        Home::Repository(found) => Repository {
+            canonical: crate::files::path_bytes(found.canonical()),
+            asked: found.asked,
+            git_dir: found.git_dir_id,
+            worktree: found.worktree_id,
+        },
+        // no repository has its working tree for a git directory, so none is ever taken for this one
+        Home::RunDirectory(dir) => Repository {
+            canonical: crate::files::path_bytes(&dir.path),
+            asked: dir.id,
+            git_dir: dir.id,
+            worktree: Some(dir.id),
+        },
     }
 }
 

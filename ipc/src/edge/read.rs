@@ -36,6 +36,9 @@ pub struct Init {
     pub empty_root: bool,
     /// Absolute, canonical directories; everything that is read lies beneath one of them.
     pub ceilings: Vec<Vec<u8>>,
+    /// Absolute, canonical run directories of the operator. A worker whose path is one of them, byte by byte, is for it:
+    /// it reads nothing but the registry and the restore records there, and answers [`Ask::Records`] alone.
+    pub run_dirs: Vec<Vec<u8>>,
     /// The caller's path, absolute, otherwise unchecked; `None` starts a worker that only reports its jail.
     pub path: Option<Vec<u8>>,
     /// Whose repositories are read.
@@ -196,7 +199,8 @@ pub struct Ready {
 /// A repository as it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Repository {
-    /// Canonical directory: the working tree, or the git directory of a bare repository. Result field `repoPath`.
+    /// Canonical directory: the working tree, or the git directory of a bare repository; or the run directory. Result
+    /// field `repoPath`.
     pub canonical: Vec<u8>,
     /// The directory that the caller's path named.
     pub asked: FileId,

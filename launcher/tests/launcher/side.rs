@@ -34,6 +34,7 @@ pub fn init() -> Init {
         demand: Demand::Required,
         empty_root: false,
         ceilings: vec![b"/one".to_vec(), b"/two".to_vec()],
+        run_dirs: Vec::new(),
         path: None,
         trust: OwnerTrust { any: false, uids: vec![7] },
         home: Some(b"/home/someone".to_vec()),

@@ -67,10 +67,7 @@ impl Lines {
 pub(super) fn printable(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for c in String::from_utf8_lossy(bytes).chars() {
-        // besides control characters, the marks that reorder or hide what stands around them
-        let hides =
-            matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if c.is_control() || hides { out.extend(c.escape_default()) } else { out.push(c) }
+        if c.is_control() || crate::hiding::hides(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }

@@ -156,8 +156,10 @@ mod tests {
             let list = tools(&settings(), Era::Nov2025, spelling);
             list.as_array().expect("a list").iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>()
         };
-        assert_eq!(names(Spelling::Dotted), ["repo.brief", "repo.status", "worktree.changes"]);
-        assert_eq!(names(Spelling::Underscored), ["repo_brief", "repo_status", "worktree_changes"]);
+        let expected: Vec<_> = catalogue::TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
+        assert_eq!(names(Spelling::Dotted), expected);
+        let expected: Vec<_> = catalogue::TOOLS.iter().map(|tool| tool.name.replace('.', "_")).collect();
+        assert_eq!(names(Spelling::Underscored), expected);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Trust: values come from workers that may be taken over; they are typed, cut where they are texts, and only written out.
 
 use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json, visible::visible};
-use crate::{outcome::CallError, work::Done};
+use crate::{gateway, outcome::CallError, work::Done};
 use bulkhead_contract::{
     canonical,
     failure::{ReadFailure, Reason, code},
@@ -89,6 +89,9 @@ fn good(tool: &Tool, done: Done) -> Rendered {
 fn failed(tool: &Tool, error: &CallError) -> Rendered {
     let (code, message, data) = match error {
         CallError::Read(failure) => (code::LOCAL_READ, read_message(failure), read_data(failure)),
+        CallError::Incomplete { details } => {
+            (code::INVALID_PARAMS, format!("Invalid params: {}", cut(details)), json!({ "details": cut(details) }))
+        }
         CallError::IsolationMissing { layer, cause } => (
             code::ISOLATION_MISSING,
             format!(
@@ -129,6 +132,10 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             ),
             json!({ "retryAfterSeconds": seconds, "retryable": true }),
         ),
+        CallError::GatewayNeeded => (code::GATEWAY_NEEDED, gateway::NEEDED.to_owned(), gateway::needed(tool.name)),
+        CallError::GatewaySilent { configured } => {
+            (code::GATEWAY_SILENT, gateway::SILENT.to_owned(), gateway::silent(tool.name, *configured))
+        }
         // a call that its client cancelled is not rendered at all
         CallError::Stopping | CallError::Cancelled => (
             code::WORKER_DIED,
@@ -171,6 +178,11 @@ fn read_data(failure: &ReadFailure) -> Value {
 
 fn error_payload(tool: &Tool, code: i64, message: String, data: Value) -> Rendered {
     let mut payload = envelope(tool);
+    // what only a gateway could answer names its tier in place of a source
+    if let Some(tier) = data.get("tier") {
+        payload.insert("tier".into(), tier.clone());
+        payload.remove("source");
+    }
     payload.insert("error".into(), json!({ "code": code, "message": message, "data": data }));
     Rendered::Payload { json: visible(Value::Object(payload).to_string()), is_error: true }
 }
@@ -266,6 +278,7 @@ mod tests {
     fn failures_have_their_codes_and_say_what_to_do() {
         let failure = ReadFailure::new(Reason::Corrupt, "index", "The index is damaged.").at(b".git/index\xff");
         for (error, code, key, words) in [
+            (CallError::Incomplete { details: "name one".into() }, code::INVALID_PARAMS, "details", "name one"),
             (CallError::Read(failure), code::LOCAL_READ, "operation", "corrupt"),
             (
                 CallError::IsolationMissing { layer: "network".into(), cause: "no seccomp".into() },

@@ -1,6 +1,7 @@
 //! JSON text whose every character can be seen: what hides, reorders or ends a line is written as `\uXXXX`.
 //! Trust: the text is JSON that we rendered; its strings come from repositories and agents.
 
+use crate::hiding::hides;
 use std::fmt::Write as _;
 
 /// The same JSON value, with no character of the categories Cc, Cf, Zl and Zp outside ASCII white space in its text.
@@ -23,32 +24,6 @@ pub fn visible(json: String) -> String {
         }
     }
     out
-}
-
-/// Cc (C0 is already escaped in strings, and is white space outside), Cf, Zl and Zp of Unicode 16.
-fn hides(c: char) -> bool {
-    matches!(c,
-        '\u{7f}'..='\u{9f}'
-        | '\u{ad}'
-        | '\u{600}'..='\u{605}'
-        | '\u{61c}'
-        | '\u{6dd}'
-        | '\u{70f}'
-        | '\u{890}'..='\u{891}'
-        | '\u{8e2}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{110bd}'
-        | '\u{110cd}'
-        | '\u{13430}'..='\u{1343f}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 #[cfg(test)]

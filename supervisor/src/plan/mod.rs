@@ -61,8 +61,12 @@ pub fn work(tool: &Tool, checked: &Checked<'_>, arguments: &Value) -> Option<Wor
     let room = Room::of(&path);
     if tool.toolset == Toolset::Safety {
         let ask = safety::ask(tool.name, checked, room)?;
-        let run_dir = checked.text("runDir").map(str::to_owned);
-        return Some(Work::Safety(records::Safety { question: Question { path, ask, fingerprint }, run_dir }));
+        let text = |name| checked.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
+        return Some(Work::Safety(records::Safety {
+            question: Question { path, ask, fingerprint },
+            run_dir: text("runDir"),
+            repo_id: text("repoId"),
+        }));
     }
     let ask = match tool.name {
         "repo.brief" => Ask::Brief { recent_commits: number(checked, "recentCommits")? },
@@ -102,12 +106,16 @@ mod tests {
         let value = |kind: &Kind| match kind {
             Kind::Path => json!("/w"),
             Kind::Text { min, .. } => json!("x".repeat(*min)),
+            Kind::Word { max } => json!("x".repeat(*max)),
             Kind::Integer { min, .. } => json!(min),
             Kind::Boolean { .. } => json!(false),
             Kind::OneOf { words, .. } => json!(words[0]),
             Kind::ListOf { .. } => json!(["/w"]),
+            Kind::Object(_) => json!({"repoPath": "/w"}),
         };
-        let required = tool.arguments.iter().filter(|argument| argument.required);
+        let alternative = tool.alternatives().first();
+        let required =
+            tool.arguments.iter().filter(|argument| argument.required || Some(&argument.name) == alternative);
         required.map(|argument| (argument.name.to_owned(), value(&argument.kind))).collect::<Map<_, _>>().into()
     }
 

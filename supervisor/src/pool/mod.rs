@@ -8,7 +8,7 @@ mod missing;
 mod roster;
 mod verdict;
 
-pub use roster::MAX_QUEUE;
+pub use roster::{MAX_QUEUE, parts_at_once};
 
 use crate::{
     backoff::{Admission, Backoff},
@@ -71,6 +71,10 @@ struct Job {
     ask: Ask,
     fingerprint: [u8; 32],
     deadline: Instant,
+    /// Time that the call had when it came.
+    time: Duration,
+    /// It is a part of a larger call.
+    part: bool,
     reply: oneshot::Sender<Verdict>,
     ticks: mpsc::Sender<Tick>,
     /// A worker has it: from now on its task watches the deadline.
@@ -139,7 +143,9 @@ impl Reads for Pool {
         if let Some(refusal) = &self.0.refusal {
             return Err(refusal.clone());
         }
-        let deadline = Instant::now() + self.0.settings.deadline;
+        let (most, part) = (self.0.settings.deadline, control.limit().is_some());
+        let time = control.limit().map_or(most, |limit| limit.min(most));
+        let deadline = Instant::now() + time;
         let Question { path, ask, fingerprint } = question;
         let path: Rc<str> = path.into();
         for _ in 0..2 {
@@ -148,9 +154,10 @@ impl Reads for Pool {
             let (ticks, passed) = mpsc::channel(TICKS);
             let begun = Rc::new(Cell::new(false));
             let (path, ask) = (Rc::clone(&path), ask.clone());
-            let job = Job { path, ask, fingerprint, deadline, reply, ticks, begun: Rc::clone(&begun) };
+            let begun_too = Rc::clone(&begun);
+            let job = Job { path, ask, fingerprint, deadline, time, part, reply, ticks, begun: begun_too };
             self.0.place(Box::new(job))?;
-            match self.0.wait(verdict, passed, &begun, deadline, &mut control).await? {
+            match self.0.wait(verdict, passed, &begun, (deadline, time), &mut control).await? {
                 Verdict::Answered(answered) => return Ok(answered),
                 Verdict::Failed(error) => return Err(error),
                 Verdict::Moved => {}
@@ -209,7 +216,7 @@ impl Shared {
         mut verdict: oneshot::Receiver<Verdict>,
         mut passed: mpsc::Receiver<Tick>,
         begun: &Cell<bool>,
-        deadline: Instant,
+        (deadline, time): (Instant, Duration),
         control: &mut Control,
     ) -> Result<Verdict, CallError> {
         let (mut ticking, mut look) = (true, deadline);
@@ -226,7 +233,7 @@ impl Shared {
                 () = control.stopped() => return Err(CallError::Cancelled),
                 () = sleep_until(look) => {
                     if !begun.get() {
-                        let seconds = self.settings.deadline.as_secs();
+                        let seconds = time.as_secs();
                         let why = format!("all workers that this call may use were busy for {seconds} s");
                         return Err(CallError::Unavailable { why });
                     }

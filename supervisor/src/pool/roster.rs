@@ -17,20 +17,24 @@ pub(super) struct Roster {
     named: u64,
     most: usize,
     most_per_home: usize,
+    /// Workers that serve parts of larger calls at the same time: others find a free one meanwhile.
+    most_parts: usize,
 }
 
 /// One worker, as the pool sees it.
 struct Entry {
     home: Home,
     stage: Stage,
+    /// A call of its own came here, and others may follow: it is kept for longer than one that only served parts.
+    own: bool,
     /// To its task; at most one job is under way. Dropped when it is to end.
     jobs: Option<mpsc::Sender<Box<Job>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Starting or at work.
-    Busy,
+    /// Starting or at work; `true` on a part of a larger call.
+    Busy(bool),
     /// Nothing to do since then.
     Idle(Instant),
     /// Told to go; it counts until it is gone.
@@ -47,10 +51,16 @@ pub(super) enum Chance {
     Wait { job: Box<Job>, room: bool },
 }
 
+/// Parts of larger calls that are served at the same time where there are `most` workers.
+pub fn parts_at_once(most: usize) -> usize {
+    most - most / 4
+}
+
 impl Roster {
     pub fn new(most: usize, most_per_home: usize) -> Self {
         let (most, most_per_home) = (most.max(1), most_per_home.max(1));
-        Self { workers: BTreeMap::new(), queue: VecDeque::new(), named: 0, most, most_per_home }
+        let most_parts = parts_at_once(most);
+        Self { workers: BTreeMap::new(), queue: VecDeque::new(), named: 0, most, most_per_home, most_parts }
     }
 
     pub fn len(&self) -> usize {
@@ -67,10 +77,15 @@ impl Roster {
 
     /// Finds a place for a job whose path leads to `home`.
     pub fn seek(&mut self, home: Home, job: Box<Job>) -> Chance {
+        if job.part && self.workers.values().filter(|entry| entry.stage == Stage::Busy(true)).count() >= self.most_parts
+        {
+            return Chance::Wait { job, room: false };
+        }
         // the one that worked last: its caches are warm, and the others grow old enough to be stopped
         let idle = self.workers.values_mut().filter(|entry| entry.is_idle() && entry.home == home);
         if let Some(entry) = idle.max_by_key(|entry| entry.stage.since()) {
-            entry.stage = Stage::Busy;
+            entry.stage = Stage::Busy(job.part);
+            entry.own |= !job.part;
             job.begun.set(true);
             let refused = entry.jobs.as_ref().map(|jobs| jobs.try_send(job));
             debug_assert!(matches!(refused, Some(Ok(()))), "an idle worker's task takes a job");
@@ -85,17 +100,19 @@ impl Roster {
         self.named += 1;
         let (sender, jobs) = mpsc::channel(1);
         job.begun.set(true);
-        self.workers.insert(self.named, Entry { home, stage: Stage::Busy, jobs: Some(sender) });
+        self.workers
+            .insert(self.named, Entry { home, stage: Stage::Busy(job.part), own: !job.part, jobs: Some(sender) });
         Chance::Start(self.named, jobs, job)
     }
 
-    /// Stops idle workers so that `wanted` more can be started once they are gone.
+    /// Stops idle workers so that `wanted` more can be started once they are gone: first those that only ever served
+    /// parts of larger calls, which would else push out every worker that a conversation keeps warm.
     pub fn make_room(&mut self, wanted: usize) {
         let ending = self.workers.values().filter(|entry| entry.stage == Stage::Ending).count();
         let coming = self.most.saturating_sub(self.workers.len()) + ending;
         for _ in coming..wanted {
             let idle = self.workers.values_mut().filter(|entry| entry.is_idle());
-            let Some(oldest) = idle.min_by_key(|entry| entry.stage.since()) else { return };
+            let Some(oldest) = idle.min_by_key(|entry| (entry.own, entry.stage.since())) else { return };
             oldest.end();
         }
     }
@@ -185,7 +202,7 @@ impl Stage {
     fn since(self) -> Option<Instant> {
         match self {
             Stage::Idle(since) => Some(since),
-            Stage::Busy | Stage::Ending => None,
+            Stage::Busy(_) | Stage::Ending => None,
         }
     }
 }

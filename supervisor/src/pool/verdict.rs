@@ -61,7 +61,7 @@ impl Shared {
                     state.poison.died((job.fingerprint, home), now);
                 }
                 report(worker, "the deadline passed");
-                CallError::Deadline { seconds: self.settings.deadline.as_secs() }
+                CallError::Deadline { seconds: job.time.as_secs() }
             }
             Fall::Left => CallError::Cancelled,
         };

@@ -268,6 +268,7 @@ pub fn init() -> Init {
         demand: Demand::Off,
         empty_root: false,
         ceilings: vec![],
+        run_dirs: Vec::new(),
         path: None,
         trust: OwnerTrust::default(),
         home: None,
@@ -295,6 +296,8 @@ pub fn settings(demand: Demand) -> Settings {
         idle_stop: Duration::from_secs(300),
         roots_text: vec![],
         roots_invalid: None,
+        run_dirs: vec![],
+        gateway: None,
         log: LogLevel::Warn,
         log_json: false,
     }

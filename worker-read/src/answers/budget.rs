@@ -30,6 +30,14 @@ impl Budget {
         true
     }
 
+    /// Takes room for a text that is no row. False where it does not fit.
+    pub fn spend(&mut self, text: &impl Serialize) -> bool {
+        let cost = cost(text) + 1;
+        let fits = cost <= self.left;
+        self.left = self.left.saturating_sub(cost);
+        fits
+    }
+
     /// Characters that are left.
     #[must_use]
     pub fn left(&self) -> usize {

@@ -1,19 +1,233 @@
 //! worktree.list and submodule.status.
 //! Trust: see the module above.
 
-use crate::{pace::Pace, repo::Repo};
+use super::budget::Budget;
+use crate::{
+    files::NoContents,
+    pace::Pace,
+    refs,
+    repo::Repo,
+    status,
+    submodules::{self, walk::Submodule},
+    worktrees::{self, Checkout},
+};
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
-    results::{Submodules, Worktrees},
+    limits::{MAX_SUBMODULE_DEPTH, MAX_SUBMODULES, MAX_WORKTREES},
+    path::{PathEncoding, bytes_of, text_of},
+    results::{Partial, SubmoduleStatusRow, Submodules, WorktreeRow, Worktrees},
 };
 use bulkhead_ipc::edge::asks;
+use gix::bstr::ByteSlice as _;
+use std::ops::ControlFlow;
 
-/// STUB
-pub(super) fn submodules(_repo: &Repo, _ask: &asks::Submodules, _pace: &Pace) -> Result<Submodules, ReadFailure> {
-    Err(ReadFailure::new(Reason::Internal, "stub", "stub"))
+/// Characters of a reason for a lock at most.
+const MAX_REASON_CHARS: usize = 500;
+
+/// `worktree.list`.
+pub(super) fn worktrees(repo: &Repo, ask: &asks::Worktrees, pace: &Pace) -> Result<Worktrees, ReadFailure> {
+    let after = ask.page.cursor.as_deref().map(|text| position('w', text)).transpose()?;
+    let found = worktrees::records(repo, pace).map_err(|e: NoContents| e.failure("worktrees", ".git/worktrees"))?;
+    let mut budget = Budget::new(ask.page.limit.min(at_most(MAX_WORKTREES)), ask.page.chars);
+    let mut rows = Vec::new();
+    let first = match &after {
+        None => {
+            let row = worktree_row(worktrees::main(repo));
+            budget.take(&row);
+            rows.push(row);
+            0
+        }
+        Some(id) => found.records.iter().position(|record| record.id() == id).ok_or_else(no_such_position)? + 1,
+    };
+    let mut next_cursor = None;
+    let mut stopped = found.stopped;
+    for (at, record) in found.records.iter().enumerate().skip(first) {
+        let last = || at.checked_sub(1).and_then(|at| found.records.get(at)).map(|last| cursor('w', last.id()));
+        if let Err(why) = pace.step(1) {
+            (stopped, next_cursor) = (Some(why), last());
+            break;
+        }
+        let row = worktree_row(worktrees::linked(repo, record));
+        if !budget.take(&row) {
+            next_cursor = last();
+            break;
+        }
+        rows.push(row);
+    }
+    let unreadable = found.unreadable.map(|id| [b".git/worktrees/", &id[..]].concat());
+    Ok(Worktrees {
+        total: found.records.len() as u64 + 1,
+        truncated: next_cursor.is_some(),
+        worktrees: rows,
+        next_cursor,
+        partial: status::partial(stopped, unreadable.as_deref()),
+    })
 }
 
-/// STUB
-pub(super) fn worktrees(_repo: &Repo, _ask: &asks::Worktrees, _pace: &Pace) -> Result<Worktrees, ReadFailure> {
-    Err(ReadFailure::new(Reason::Internal, "stub", "stub"))
+fn worktree_row(checkout: Checkout) -> WorktreeRow {
+    let (path, path_encoding) = text_of(&checkout.path);
+    let head = checkout.head.map(|id| id.to_string());
+    let reason = checkout.locked.as_ref().map(|reason| reason.to_str_lossy()).filter(|reason| !reason.is_empty());
+    WorktreeRow {
+        path,
+        path_encoding,
+        is_main: checkout.is_main,
+        current: checkout.current,
+        branch: checkout.branch.as_ref().map(|branch| refs::short(branch.as_bstr())),
+        detached: checkout.detached,
+        head_sha: checkout.head.map(|id| id.to_hex_with_len(12).to_string()),
+        head,
+        locked: checkout.locked.is_some(),
+        locked_reason: reason.map(|reason| cut(&reason)),
+        prunable: checkout.prunable.is_some(),
+        prunable_reason: checkout.prunable.map(str::to_owned),
+        unseen: checkout.unseen,
+        bare: checkout.bare,
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_REASON_CHARS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// `submodule.status`.
+pub(super) fn submodules(repo: &Repo, ask: &asks::Submodules, pace: &Pace) -> Result<Submodules, ReadFailure> {
+    if repo.is_bare() {
+        let details = "A bare repository has no index, which is where submodules are recorded.";
+        return Err(ReadFailure::new(Reason::Bare, "submodules", details));
+    }
+    let within = ask.path.as_deref().map(directory).transpose()?.flatten();
+    let mut after = ask.page.cursor.as_deref().map(|text| position('s', text)).transpose()?;
+    let index = repo.index()?;
+    let mut budget = Budget::new(ask.page.limit.min(at_most(MAX_SUBMODULES)), ask.page.chars);
+    let (mut total, mut rows, mut last, mut full) = (0, Vec::new(), None, false);
+    let left = submodules::walk::walk(repo, &index, within.as_deref(), pace, &mut |submodule| {
+        total += 1;
+        if let Some(path) = &after {
+            if path == submodule.path {
+                after = None;
+                last = Some(submodule.path.to_vec());
+            }
+        } else if !full {
+            let row = submodule_row(submodule, pace);
+            if budget.take(&row) {
+                rows.push(row);
+                last = Some(submodule.path.to_vec());
+            } else {
+                full = true;
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    let mut partial = status::partial(left.stopped, None);
+    if after.is_some() && partial.is_none() {
+        return Err(no_such_position());
+    }
+    if left.too_deep && partial.is_none() {
+        partial = Some(Partial {
+            reason: "depth".to_owned(),
+            details: format!(
+                "Submodules nested more than {MAX_SUBMODULE_DEPTH} deep were left out; ask about an inner one."
+            ),
+        });
+    }
+    let more = full || left.stopped.is_some();
+    Ok(Submodules {
+        total,
+        submodules: rows,
+        truncated: more || left.too_deep,
+        next_cursor: last.or(after).filter(|_| more).map(|path| cursor('s', &path)),
+        partial,
+    })
+}
+
+fn submodule_row(submodule: &Submodule<'_>, pace: &Pace) -> SubmoduleStatusRow {
+    let (path, path_encoding) = text_of(submodule.path);
+    let inside = submodule
+        .head
+        .map(|_| submodules::inside(submodule.repo, submodule.index, submodule.at, pace, submodule.depth))
+        .filter(|inside| inside.any());
+    let entry = submodule.declared.at(submodule.index.path(submodule.at));
+    SubmoduleStatusRow {
+        state: submodule.state,
+        commit: submodule.commit.to_string(),
+        path,
+        path_encoding,
+        description: String::new(),
+        checked_out: submodule.head.map(|id| id.to_string()),
+        dirty: inside.map(submodules::Inside::letters),
+        name: entry.and_then(submodules::declared::Entry::shown_name),
+        url: entry.and_then(submodules::declared::Entry::shown_url),
+    }
+}
+
+/// The path of the argument without slashes at its end; `None` for the top.
+fn directory(text: &str) -> Result<Option<Vec<u8>>, ReadFailure> {
+    let bad = || {
+        let details = "`path` must be relative to the top of the working tree, without `..`.";
+        ReadFailure::new(Reason::BadArgument, "path", details)
+    };
+    if text.starts_with('/') || text.contains('\0') {
+        return Err(bad());
+    }
+    let names: Vec<&str> = text.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    if names.contains(&"..") {
+        return Err(bad());
+    }
+    Ok((!names.is_empty()).then(|| names.join("/").into_bytes()))
+}
+
+fn at_most(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}
+
+/// The row that a page ended with, as it is given to the caller.
+fn cursor(kind: char, bytes: &[u8]) -> String {
+    let (text, encoding) = text_of(bytes);
+    format!("{kind}{}:{text}", if encoding.is_some() { 'e' } else { 'p' })
+}
+
+/// The bytes of such a text.
+fn position(kind: char, text: &str) -> Result<Vec<u8>, ReadFailure> {
+    let bad = || ReadFailure::new(Reason::BadArgument, "cursor", "The cursor is not one that this tool gave out.");
+    let rest = text.strip_prefix(kind).ok_or_else(bad)?;
+    let (encoding, bytes) = match rest.split_at_checked(2).ok_or_else(bad)? {
+        ("p:", bytes) => (None, bytes),
+        ("e:", bytes) => (Some(PathEncoding::Escaped), bytes),
+        _ => return Err(bad()),
+    };
+    bytes_of(bytes, encoding).filter(|bytes| !bytes.is_empty() && !bytes.contains(&0)).ok_or_else(bad)
+}
+
+fn no_such_position() -> ReadFailure {
+    let details = "The row that the cursor names is no longer there. Ask again without `cursor`.";
+    ReadFailure::new(Reason::BadArgument, "cursor", details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_comes_back_and_what_we_never_wrote_is_refused() {
+        for bytes in [&b"a"[..], b"a:b", b"\xff\\x", "é".as_bytes()] {
+            assert_eq!(position('s', &cursor('s', bytes)).expect("we wrote it"), bytes);
+        }
+        for text in ["", "s", "sp", "sp:", "wp:a", "sx:a", "se:\\", "sé:"] {
+            assert_eq!(position('s', text).expect_err(text).reason, Reason::BadArgument);
+        }
+    }
+
+    #[test]
+    fn the_path_argument_names_something_inside() {
+        assert_eq!(directory("./a//b/").expect("fine"), Some(b"a/b".to_vec()));
+        assert_eq!(directory("").expect("fine"), None);
+        assert_eq!(directory("./").expect("fine"), None);
+        for text in ["/a", "a/../b", "..", "a\0"] {
+            assert_eq!(directory(text).expect_err(text).reason, Reason::BadArgument);
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod scope;
 mod status;
 
 use crate::{pace::Pace, repo::Repo};
-use bulkhead_contract::failure::ReadFailure;
+use bulkhead_contract::failure::{ReadFailure, Reason};
 use bulkhead_ipc::edge::read::{Ask, Reply};
 
 /// Answers one question about `repo`. `None` for a question that is not about a repository.
@@ -25,7 +25,12 @@ use bulkhead_ipc::edge::read::{Ask, Reply};
 /// What kept it from being answered.
 pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadFailure>> {
     Some(match ask {
-        Ask::SelfProbe | Ask::Records(_) => return None,
+        Ask::SelfProbe => return None,
+        Ask::Records(_) => Err(ReadFailure::new(
+            Reason::BadArgument,
+            "records",
+            "This process was started for a repository; records are in a run directory.",
+        )),
         Ask::Brief { recent_commits } => brief::brief(repo, *recent_commits, pace).map(|it| Reply::Brief(Box::new(it))),
         Ask::Status(page) => status::status(repo, page, pace).map(|it| Reply::Status(Box::new(it))),
         Ask::Changes(page) => status::changes(repo, page, pace).map(|it| Reply::Changes(Box::new(it))),

@@ -13,7 +13,7 @@ use crate::{
     worktree::Untracked,
 };
 use bulkhead_contract::{
-    failure::{ReadFailure, Reason},
+    failure::ReadFailure,
     limits::{MAX_SUBJECT_CHARS, SCOPE_ENTRIES, SCOPE_HINTS},
     path::text_of,
     results::{Churn, Owners, Partial, Scope, ScopeCommit, ScopeEntry, ScopeWorkingTree},
@@ -189,9 +189,7 @@ fn owners(repo: &Repo, path: &[u8], hints: &mut Vec<String>) -> Option<Owners> {
             matching: MATCHING.to_owned(),
         }),
         Err(failure) => {
-            if failure.reason != Reason::Internal {
-                hints.push(format!("Owners are not known: {}", failure.details));
-            }
+            hints.push(format!("Owners are not known: {}", failure.details));
             None
         }
     }

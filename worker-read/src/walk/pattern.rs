@@ -10,9 +10,8 @@ const MAX_PATTERN: usize = 2_048;
 const MAX_COMPILED: usize = 1 << 20;
 
 /// Classes of characters that POSIX knows.
-const CLASSES: [&str; 12] = [
-    "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit",
-];
+const CLASSES: [&str; 12] =
+    ["alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"];
 
 /// A compiled pattern.
 #[derive(Clone)]

@@ -88,6 +88,21 @@ impl Attributes {
         driver
     }
 
+    /// The value that `attribute` of `path` is set to, if it is set to one.
+    #[must_use]
+    pub fn value(&self, path: &[u8], attribute: &str) -> Option<Vec<u8>> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut outcome = Outcome::default();
+        outcome.initialize_with_selection(&self.names, [attribute]);
+        self.find(path.as_bstr(), &mut outcome);
+        outcome.iter_selected().next().and_then(|found| match found.assignment.state {
+            StateRef::Value(value) => Some(value.as_bstr().to_vec()),
+            _ => None,
+        })
+    }
+
     /// Fills `out`, which may come from before names were added.
     pub fn find(&self, path: &BStr, out: &mut Outcome) {
         out.initialize(&self.names);

@@ -79,6 +79,7 @@ pub fn start(path: &Path, operator: &Operator) -> Result<Worker, ReadFailure> {
         demand: Demand::Off,
         empty_root: false,
         ceilings: ceilings.iter().map(|path| path.as_os_str().as_bytes().to_vec()).collect(),
+        run_dirs: Vec::new(),
         path: Some(path.as_os_str().as_bytes().to_vec()),
         trust: operator.trust.clone(),
         home: operator.home.as_ref().map(|home| home.as_os_str().as_bytes().to_vec()),

@@ -1,18 +1,21 @@
 //! Questions of worktree.list and submodule.status.
 //! Trust: arguments within the contract's bounds; texts in them are the caller's.
 
+use crate::edge::read::Page;
 use bincode::{Decode, Encode};
 
-/// STUB
+/// `submodule.status`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Submodules {
-    /// STUB
-    pub stub: bool,
+    /// Only submodules at or below this path; the caller's text.
+    pub path: Option<String>,
+    /// Which rows.
+    pub page: Page,
 }
 
-/// STUB
+/// `worktree.list`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Worktrees {
-    /// STUB
-    pub stub: bool,
+    /// Which rows.
+    pub page: Page,
 }

@@ -3,16 +3,20 @@
 
 use bincode::{Decode, Encode};
 
-/// STUB
+/// One repository of `fleet.radar`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Radar {
-    /// STUB
-    pub stub: bool,
+    /// Paths that would conflict are named up to this many; all are counted.
+    pub paths: u32,
 }
 
-/// STUB
+/// One repository of `fleet.digest`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Digest {
-    /// STUB
-    pub stub: bool,
+    /// Events from this time on, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// Events that are given at most.
+    pub max_events: u32,
+    /// Look at the reflogs of all references, not of branches and HEAD alone.
+    pub all_refs: bool,
 }

@@ -43,6 +43,8 @@ pub(crate) fn settings() -> Settings {
         idle_stop: Duration::from_secs(60),
         roots_text: vec!["/w".into()],
         roots_invalid: None,
+        run_dirs: vec![],
+        gateway: None,
         log: LogLevel::Warn,
         log_json: false,
     }

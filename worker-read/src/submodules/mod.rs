@@ -1,6 +1,9 @@
 //! Submodules: each is opened as strictly as its superproject, and its status is read by us, never by the library.
 //! Trust: a submodule's `.git`, configuration and content are as hostile as the superproject's.
 
+pub mod declared;
+pub mod walk;
+
 use crate::{
     discover::{self},
     files::{self, Version},
@@ -17,7 +20,7 @@ use bulkhead_contract::{
     results::{BriefSubmodules, SubmoduleRow, SubmoduleState},
 };
 use gix::ObjectId;
-use std::rc::Rc;
+use std::{ops::ControlFlow, rc::Rc};
 
 /// Submodules of one repository that stay open between calls; each holds descriptors and maps.
 const MAX_OPEN: usize = 8;
@@ -117,58 +120,27 @@ fn head_of(repo: &Repo) -> Option<ObjectId> {
 #[must_use]
 pub fn survey(repo: &Repo, index: &Snapshot, pace: &Pace) -> BriefSubmodules {
     let mut seen = BriefSubmodules::default();
-    level(repo, index, &[], pace, 0, &mut seen);
-    seen
-}
-
-fn level(repo: &Repo, index: &Snapshot, prefix: &[u8], pace: &Pace, depth: usize, seen: &mut BriefSubmodules) {
-    for &at in &index.gitlinks {
-        if seen.total >= MAX_SUBMODULES as u64 || pace.step(1).is_err() {
-            return;
+    let _ = walk::walk(repo, index, None, pace, &mut |submodule| {
+        if seen.total >= MAX_SUBMODULES as u64 {
+            return ControlFlow::Break(());
         }
-        let path = index.path(at);
-        let (state, commit) = state_of(repo, index, at);
         seen.total += 1;
-        match state {
+        match submodule.state {
             SubmoduleState::Clean => seen.clean += 1,
             SubmoduleState::Drifted => seen.drifted += 1,
             SubmoduleState::Uninitialized => seen.uninitialized += 1,
             SubmoduleState::Conflicted => seen.conflicts += 1,
         }
-        let whole = [prefix, path].concat();
-        if state != SubmoduleState::Clean {
+        if submodule.state != SubmoduleState::Clean {
             if seen.attention.len() < BRIEF_ATTENTION_ROWS {
-                let (path, path_encoding) = text_of(&whole);
-                let commit = commit.to_string();
+                let (path, path_encoding) = text_of(submodule.path);
+                let (state, commit) = (submodule.state, submodule.commit.to_string());
                 seen.attention.push(SubmoduleRow { state, commit, path, path_encoding, description: String::new() });
             } else {
                 seen.attention_truncated = true;
             }
         }
-        if depth + 1 < MAX_SUBMODULE_DEPTH
-            && state != SubmoduleState::Uninitialized
-            && let Some(nested) = checked_out(repo, path)
-            && let Ok(below) = nested.index()
-            && !below.gitlinks.is_empty()
-        {
-            level(&nested, &below, &[&whole, &b"/"[..]].concat(), pace, depth + 1, seen);
-        }
-    }
-}
-
-/// State and recorded commit of the gitlink at `at`.
-fn state_of(repo: &Repo, index: &Snapshot, at: usize) -> (SubmoduleState, ObjectId) {
-    let entry = index.state.entry(at);
-    if entry.stage_raw() != 0 {
-        let path = index.path(at);
-        let stages = (at..index.state.entries().len()).take_while(|&at| index.path(at) == path);
-        let ours = stages.map(|at| index.state.entry(at)).find(|entry| entry.stage_raw() == 2);
-        return (SubmoduleState::Conflicted, ours.unwrap_or(entry).id);
-    }
-    let state = match checked_out(repo, index.path(at)).and_then(|nested| head_of(&nested)) {
-        None => SubmoduleState::Uninitialized,
-        Some(head) if head == entry.id => SubmoduleState::Clean,
-        Some(_) => SubmoduleState::Drifted,
-    };
-    (state, entry.id)
+        ControlFlow::Continue(())
+    });
+    seen
 }

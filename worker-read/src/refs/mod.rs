@@ -1,6 +1,13 @@
 //! References read on our own terms: bounded, never through a link, and one bad line does not hide the rest.
 //! Trust: names and contents are the repository's; a name passes Git's own check before it becomes a path.
 
+mod list;
+mod names;
+mod packed;
+
+pub use list::{Entry, Kind, Listed, Target};
+pub use names::{RULES, is_bare_name};
+
 use crate::{
     files::{self, NoContents, Version},
     open_beneath,
@@ -12,6 +19,7 @@ use gix::{
 };
 use std::{
     cell::RefCell,
+    fs,
     io::Read as _,
     path::{Path, PathBuf},
     rc::Rc,
@@ -48,7 +56,8 @@ pub struct Upstream {
 pub struct Refs {
     git_dir: PathBuf,
     common_dir: PathBuf,
-    packed: RefCell<Option<(Version, Rc<Vec<u8>>)>>,
+    /// Invalidated by the version of the file.
+    packed: RefCell<Option<(Version, Rc<packed::Packed>)>>,
 }
 
 enum Value {
@@ -110,20 +119,22 @@ impl Refs {
     /// # Errors
     /// Where the disk fails.
     pub fn upstream(&self, branch: &BStr, config: &gix::config::File) -> Result<Option<Upstream>, ReadFailure> {
-        let Some(short) = branch.strip_prefix(b"refs/heads/") else { return Ok(None) };
-        let key = |name: &str| config.string_by("branch", Some(short.as_bstr()), name);
-        let (Some(remote), Some(merge)) = (key("remote"), key("merge")) else { return Ok(None) };
-        let name = if remote == "." {
-            merge
-        } else {
-            let specs = config.raw_values_by("remote", Some(remote.as_bstr()), "fetch").unwrap_or_default();
-            match specs.iter().find_map(|spec| mapped(spec, merge.as_ref())) {
-                Some(name) => name,
-                None => return Ok(None),
-            }
-        };
+        let Some(name) = self.upstream_name(branch, config) else { return Ok(None) };
         let id = self.resolve(name.as_ref())?;
         Ok(Some(Upstream { name, id }))
+    }
+
+    /// Full name of the local reference that `branch`, a full name, follows by `config`.
+    #[must_use]
+    pub fn upstream_name(&self, branch: &BStr, config: &gix::config::File) -> Option<BString> {
+        let short = branch.strip_prefix(b"refs/heads/")?;
+        let key = |name: &str| config.string_by("branch", Some(short.as_bstr()), name);
+        let (remote, merge) = (key("remote")?, key("merge")?);
+        if remote == "." {
+            return Some(merge);
+        }
+        let specs = config.raw_values_by("remote", Some(remote.as_bstr()), "fetch").unwrap_or_default();
+        specs.iter().find_map(|spec| mapped(spec, merge.as_ref()))
     }
 
     /// What `packed-refs` and the common directory's loose references look like now, for caches of answers.
@@ -132,17 +143,24 @@ impl Refs {
         &self.common_dir
     }
 
+    /// The directory that holds the reference called `name`, and, below `logs`, its reflog: every worktree has some of its
+    /// own.
+    #[must_use]
+    pub fn dir_of(&self, name: &BStr) -> &Path {
+        let own = !name.starts_with(b"refs/")
+            || [&b"refs/bisect/"[..], b"refs/worktree/", b"refs/rewritten/"].iter().any(|own| name.starts_with(own));
+        if own { &self.git_dir } else { &self.common_dir }
+    }
+
     fn value(&self, name: &BStr) -> Result<Option<Value>, ReadFailure> {
         if gix::validate::reference::name(name).is_err() {
             return Ok(None);
         }
-        let own = !name.starts_with(b"refs/")
-            || [&b"refs/bisect/"[..], b"refs/worktree/", b"refs/rewritten/"].iter().any(|own| name.starts_with(own));
-        let dir = if own { &self.git_dir } else { &self.common_dir };
+        let dir = self.dir_of(name);
         match beginning(dir, name) {
             // one that is broken must not pass for one that is not there
             Ok(text) => return parse(&text).map(Some).ok_or_else(|| broken(name)),
-            Err(NoContents::Absent) if !behind_a_link(dir, name) => {}
+            Err(NoContents::Absent) if !open_beneath::behind_a_link(dir, name) => {}
             Err(NoContents::Absent | NoContents::NotRegular) => {
                 if let Some(linked) = irregular(dir, name)? {
                     return Ok(Some(Value::Name(linked)));
@@ -153,14 +171,13 @@ impl Refs {
         if name == "HEAD" {
             return Ok(None);
         }
-        let packed = self.packed()?;
-        match find_packed(&packed, name) {
-            Some(Packed { id: None, .. }) => Err(broken(name)),
+        match self.packed()?.find(name) {
+            Some(packed::Line { id: None, .. }) => Err(broken(name)),
             found => Ok(found.and_then(|line| line.id).map(Value::Id)),
         }
     }
 
-    fn packed(&self) -> Result<Rc<Vec<u8>>, ReadFailure> {
+    fn packed(&self) -> Result<Rc<packed::Packed>, ReadFailure> {
         let version = files::version(&self.common_dir.join("packed-refs"));
         let mut held = self.packed.borrow_mut();
         if let Some((of, bytes)) = &*held
@@ -173,18 +190,10 @@ impl Refs {
             Err(NoContents::Absent) => Vec::new(),
             Err(e) => return Err(e.failure(OPERATION, ".git/packed-refs")),
         };
-        let bytes = Rc::new(bytes);
+        let bytes = Rc::new(packed::Packed::new(bytes));
         *held = Some((version, Rc::clone(&bytes)));
         Ok(bytes)
     }
-}
-
-/// Whether a directory on the way to `name` is a link, which was not followed.
-fn behind_a_link(dir: &Path, name: &BStr) -> bool {
-    let parents = name.find_iter("/").filter_map(|at| files::bytes_path(&name[..at]));
-    parents
-        .map(|parent| dir.join(parent))
-        .any(|parent| std::fs::symlink_metadata(parent).is_ok_and(|meta| meta.file_type().is_symlink()))
 }
 
 /// What stands in place of a loose reference: a directory of further ones is none, and very old Git wrote symbolic
@@ -235,22 +244,12 @@ fn parse(text: &[u8]) -> Option<Value> {
     ObjectId::from_hex(hex).ok().filter(|id| !id.is_null()).map(Value::Id)
 }
 
-/// A line of `packed-refs`.
-struct Packed<'a> {
-    /// `None` where the line does not begin with one.
-    id: Option<ObjectId>,
-    name: &'a [u8],
-}
-
-fn line_of(line: &[u8]) -> Option<Packed<'_>> {
-    let space = line.find_byte(b' ')?;
-    let id = ObjectId::from_hex(&line[..space]).ok().filter(|id| !id.is_null());
-    Some(Packed { id, name: line[space + 1..].trim_end() })
-}
-
 /// The first bytes of the loose reference called `name`: all of it, or at least its first line.
 fn beginning(dir: &Path, name: &BStr) -> Result<Vec<u8>, NoContents> {
-    let file = open_beneath::open(dir, name)?;
+    first_line(open_beneath::open(dir, name)?)
+}
+
+fn first_line(file: fs::File) -> Result<Vec<u8>, NoContents> {
     if !file.metadata().map_err(|e| NoContents::of(&e))?.is_file() {
         return Err(NoContents::NotRegular);
     }
@@ -268,37 +267,6 @@ fn broken(name: &BStr) -> ReadFailure {
         name.as_bytes(),
     ]
     .concat())
-}
-
-/// The line of `name` in the text of `packed-refs`: by halves where the file says it is sorted, else line by line.
-fn find_packed<'a>(text: &'a [u8], name: &BStr) -> Option<Packed<'a>> {
-    let header = text.lines().next().filter(|line| line.starts_with(b"# pack-refs with:")).unwrap_or_default();
-    let by_lines = || text.lines().filter_map(line_of).find(|line| line.name == name.as_bytes());
-    if !header.contains_str(" sorted") {
-        return by_lines();
-    }
-    let (mut low, mut high) = (header.len() + 1, text.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let mut start = text[low..middle].rfind_byte(b'\n').map_or(low, |at| low + at + 1);
-        if text.get(start) == Some(&b'^') && start > low {
-            // a peeled tag's second line belongs to the line before it
-            start = text[low..start - 1].rfind_byte(b'\n').map_or(low, |at| low + at + 1);
-        }
-        let end = text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at);
-        let Some(line) = line_of(&text[start..end]) else { return by_lines() };
-        match line.name.cmp(name.as_bytes()) {
-            std::cmp::Ordering::Equal => return Some(line),
-            std::cmp::Ordering::Greater => high = start,
-            std::cmp::Ordering::Less => {
-                low = end + 1;
-                if text.get(low) == Some(&b'^') {
-                    low = text[low..].find_byte(b'\n').map_or(text.len(), |at| low + at + 1);
-                }
-            }
-        }
-    }
-    None
 }
 
 /// What the fetch specification `spec` makes of the remote's reference `name`.
@@ -328,37 +296,6 @@ mod tests {
 
     fn id(digit: char) -> String {
         digit.to_string().repeat(40)
-    }
-
-    #[test]
-    fn packed_references_are_found_by_halves_past_peeled_lines() {
-        let mut text = String::from("# pack-refs with: peeled fully-peeled sorted \n");
-        for n in 0..50 {
-            text += &format!("{} refs/tags/t{n:02}\n^{}\n", id('a'), id('b'));
-        }
-        text += &format!("{} refs/zz\n", id('c'));
-        let find =
-            |name: &str| find_packed(text.as_bytes(), name.into()).and_then(|line| line.id).map(|id| id.to_string());
-        for n in 0..50 {
-            assert_eq!(find(&format!("refs/tags/t{n:02}")), Some(id('a')), "{n}");
-        }
-        assert_eq!(find("refs/zz"), Some(id('c')));
-        assert_eq!(find("refs/tags/t50"), None);
-        assert_eq!(find("refs/a"), None);
-    }
-
-    #[test]
-    fn a_bad_line_hides_no_other() {
-        let text = format!(
-            "# pack-refs with: peeled fully-peeled sorted \n{} refs/heads/a\nnothex refs/heads/b\n{} refs/heads/c\n",
-            id('a'),
-            id('c')
-        );
-        let find = |name: &str| find_packed(text.as_bytes(), name.into()).map(|line| line.id.map(|id| id.to_string()));
-        assert_eq!(find("refs/heads/a"), Some(Some(id('a'))));
-        assert_eq!(find("refs/heads/b"), Some(None), "broken, which is not the same as absent");
-        assert_eq!(find("refs/heads/c"), Some(Some(id('c'))));
-        assert_eq!(find("refs/heads/d"), None);
     }
 
     #[test]

@@ -1,0 +1,171 @@
+//! How contents are compared and merged: attributes, line ends, and the algorithm, as `git merge` has them.
+//! Trust: attribute files and configuration are the repository's; a merge driver that they name is never run.
+
+use super::scratch::Scratch;
+use crate::{open_beneath, worktree::attributes::conversions};
+use bulkhead_contract::failure::ReadFailure;
+use gix::{
+    ObjectId,
+    attrs::{Search, search::MetadataCollection},
+    bstr::{BString, ByteSlice as _},
+    diff::{Rewrites, blob::Algorithm},
+    merge::plumbing::{blob, tree::Options},
+    objs::Write as _,
+    worktree::{
+        Stack,
+        stack::{
+            State,
+            state::{self, attributes::Source},
+        },
+    },
+};
+use std::path::Path;
+
+/// Bytes of a file whose contents are merged as text, and of one that is compared with others, at most.
+const MAX_TEXT: u64 = 16 << 20;
+/// Bytes of one attribute file at most (Git: 100 MiB).
+const MAX_ATTRIBUTES: u64 = 1 << 20;
+/// Attribute files at most.
+const MAX_ATTRIBUTE_FILES: usize = 1_000;
+/// Git's limit of files on either side of a rename search when it merges (`merge.renameLimit`).
+const RENAME_LIMIT: usize = 7_000;
+/// Greatest limit that a repository may set.
+const MAX_RENAME_LIMIT: usize = 20_000;
+
+/// What all merges of one call share.
+pub(super) struct Resources {
+    pub(super) diff: gix::diff::blob::Platform,
+    pub(super) merge: blob::Platform,
+    pub(super) options: Options,
+}
+
+/// The attribute files that are in force, and what tells them from others.
+pub(super) struct Rules {
+    stack: Stack,
+    /// Changes with any of them.
+    pub(super) digest: ObjectId,
+}
+
+/// Sets up merges in `scratch`.
+pub(super) fn resources(scratch: &Scratch<'_>, rules: Rules) -> Resources {
+    let repo = scratch.repo;
+    let stack = rules.stack;
+    let hash = repo.git.object_hash();
+    let snapshot = repo.git.config_snapshot();
+    let config = snapshot.plumbing();
+    let renormalize = config.boolean("merge.renormalize").ok().flatten().unwrap_or(false);
+    let fs = gix::fs::Capabilities::default();
+    let diff = gix::diff::blob::Platform::new(
+        gix::diff::blob::platform::Options {
+            algorithm: Some(Algorithm::Histogram),
+            skip_internal_diff_if_external_is_configured: false,
+        },
+        gix::diff::blob::Pipeline::new(
+            Default::default(),
+            conversions(hash, repo.settings.eol),
+            Vec::new(),
+            gix::diff::blob::pipeline::Options { large_file_threshold_bytes: MAX_TEXT, fs },
+        ),
+        gix::diff::blob::pipeline::Mode::ToGit,
+        stack.clone(),
+    );
+    let mode = if renormalize { blob::pipeline::Mode::Renormalize } else { blob::pipeline::Mode::ToGit };
+    let merge = blob::Platform::new(
+        blob::Pipeline::new(
+            Default::default(),
+            conversions(hash, repo.settings.eol),
+            blob::pipeline::Options { large_file_threshold_bytes: 0, ..Default::default() },
+        ),
+        mode,
+        stack,
+        Vec::new(),
+        blob::platform::Options { default_driver: None },
+    );
+    let options = Options {
+        rewrites: rewrites(config),
+        blob_merge: blob::platform::merge::Options {
+            is_virtual_ancestor: false,
+            resolve_binary_with: None,
+            text: blob::builtin_driver::text::Options {
+                // whatever diff.algorithm says, a merge compares like this
+                diff_algorithm: Algorithm::Histogram,
+                conflict: Default::default(),
+            },
+        },
+        ..Default::default()
+    };
+    Resources { diff, merge, options }
+}
+
+/// `merge.renames` and `merge.renameLimit`, which `diff.*` stand in for.
+fn rewrites(config: &gix::config::File) -> Option<Rewrites> {
+    let on = |key: &str| config.boolean(key).ok().flatten();
+    // `copies` is no boolean, and turns renames on
+    if on("merge.renames").or_else(|| on("diff.renames")) == Some(false) {
+        return None;
+    }
+    let limit = |key: &str| config.integer(key).ok().flatten();
+    let limit = match limit("merge.renameLimit").or_else(|| limit("diff.renameLimit")) {
+        Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(MAX_RENAME_LIMIT).min(MAX_RENAME_LIMIT),
+        _ => RENAME_LIMIT,
+    };
+    Some(Rewrites { copies: None, percentage: Some(0.5), limit, track_empty: false })
+}
+
+/// The attribute files that are in force: those of the working tree, and of the index where the working tree has none.
+pub(super) fn rules(scratch: &Scratch<'_>) -> Result<Rules, ReadFailure> {
+    let repo = scratch.repo;
+    let mut names = MetadataCollection::default();
+    let mut globals = Search::default();
+    let mut add = |bytes: &[u8]| {
+        let added = globals.add_patterns_buffer(bytes, ".gitattributes".into(), Some(Path::new("")), &mut names, true);
+        debug_assert!(added.is_ok(), "a relative source has a parent");
+    };
+    add(b"[attr]binary -diff -merge -text\n");
+    if let Some(bytes) = repo.operator.config.attributes.as_deref() {
+        add(bytes);
+    }
+    // a damaged index keeps no merge of commits from being predicted
+    let index = repo.index().ok();
+    let worktree = repo.found.worktree.as_deref().filter(|_| !repo.is_bare());
+    let there = |path: &[u8]| worktree.and_then(|top| open_beneath::read(top, path, MAX_ATTRIBUTES).ok());
+    let mut mappings: Vec<(BString, ObjectId)> = Vec::new();
+    let mut top = there(b".gitattributes");
+    let known = index.iter().flat_map(|index| index.attributes.iter().map(move |&at| (index, at)));
+    for (index, at) in known.take(MAX_ATTRIBUTE_FILES) {
+        let path = index.path(at);
+        let small = || {
+            let id = index.state.entry(at).id;
+            repo.git.find_header(id).ok().filter(|header| header.size() <= MAX_ATTRIBUTES).map(|_| id)
+        };
+        if path == b".gitattributes" {
+            let stored = || repo.git.find_object(small()?).ok().map(|object| object.data.clone());
+            top = top.or_else(stored);
+            continue;
+        }
+        if let Some(bytes) = there(path) {
+            if let Ok(id) = scratch.write_buf(gix::objs::Kind::Blob, &bytes) {
+                mappings.push((path.as_bstr().to_owned(), id));
+            }
+        } else if let Some(id) = small() {
+            mappings.push((path.as_bstr().to_owned(), id));
+        }
+    }
+    let info = repo.info_attributes();
+    if top.is_some() || info.is_some() {
+        let mut bytes = top.unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(info.as_ref().map_or(&[][..], |info| &info[..]));
+        if let Ok(id) = scratch.write_buf(gix::objs::Kind::Blob, &bytes) {
+            mappings.push((".gitattributes".into(), id));
+        }
+    }
+    mappings.sort();
+    let text: Vec<u8> =
+        mappings.iter().flat_map(|(path, id)| [path.as_slice(), id.as_slice(), b"\n"].concat()).collect();
+    let digest =
+        gix::objs::compute_hash(repo.git.object_hash(), gix::objs::Kind::Blob, &text).map_err(|_| scratch.failure())?;
+    let state = State::AttributesStack(state::Attributes::new(globals, None, Source::IdMapping, names));
+    let stack = Stack::new(Path::new("").to_owned(), state, repo.settings.case(), Vec::new(), mappings);
+    Ok(Rules { stack, digest })
+}
