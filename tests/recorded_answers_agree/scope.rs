@@ -34,6 +34,9 @@ fn corrections() -> Vec<Correction> {
         correct("dot", "/data/workingTree/entries/6/path", json!("untracked-\\xFF.bin"), bytes),
         correct("spaces", "/data/workingTree/entries/0/path", json!("renamed with spaces.txt"), bytes),
     ];
+    let last = "`*.md` matches, and stands last";
+    all.push(correct("file", "/data/owners/matchedPattern", json!("*.md"), last));
+    all.push(correct("file", "/data/owners/owners", json!(["@docs-team"]), last));
     let owned =
         ["packages", "api", "api-slash", "file", "nonexistent", "dot", "docs", "days1", "days365", "glob", "spaces"];
     all.extend(owned.map(|case| correct(case, "/data/owners/matching", json!("github (last match wins)"), matching)));

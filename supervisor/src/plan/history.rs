@@ -13,12 +13,14 @@ pub(super) fn ask(tool: &str, checked: &Checked<'_>, room: Room) -> Option<Ask> 
     let text = |name| checked.text(name).map(str::to_owned);
     Some(Ask::History(asks::History {
         page: room.page(checked, HISTORY_COMMITS.0)?,
-        range: text("range"),
-        path: text("path"),
-        follow: checked.boolean("follow")?,
-        author: text("author"),
-        grep: text("grep"),
-        since: text("since"),
-        until: text("until"),
+        only: Box::new(asks::Commits {
+            range: text("range"),
+            path: text("path"),
+            follow: checked.boolean("follow")?,
+            author: text("author"),
+            grep: text("grep"),
+            since: text("since"),
+            until: text("until"),
+        }),
     }))
 }

@@ -165,11 +165,11 @@ fn first(repo: &Repo, ask: &asks::History) -> Result<Option<Cursor>, ReadFailure
     let mut cursor = Cursor {
         tips: Vec::new(),
         hidden: Vec::new(),
-        since: moment("since", &ask.since)?,
-        until: moment("until", &ask.until)?,
+        since: moment("since", &ask.only.since)?,
+        until: moment("until", &ask.only.until)?,
         at: Position::default(),
     };
-    match ask.range.as_deref() {
+    match ask.only.range.as_deref() {
         None => match repo.refs.head()?.id {
             Some(head) => cursor.tips.push(revision::commit(repo, &head.to_string(), OPERATION)?),
             None => return Ok(None),
@@ -207,19 +207,19 @@ fn query(repo: &Repo, ask: &asks::History, cursor: &Cursor) -> Result<Query, Rea
         None => Ok(None),
         Some(text) => Pattern::basic(text).map(Some).map_err(|why| bad(format!("`{name}` {why}."))),
     };
-    let path = ask.path.as_deref().map(|path| scope::path(repo, path, OPERATION)).transpose()?;
-    if ask.follow && path.as_ref().is_none_or(Vec::is_empty) {
+    let path = ask.only.path.as_deref().map(|path| scope::path(repo, path, OPERATION)).transpose()?;
+    if ask.only.follow && path.as_ref().is_none_or(Vec::is_empty) {
         return Err(bad("`follow` needs the `path` of one file."));
     }
     Ok(Query {
         tips: cursor.tips.clone(),
         hidden: cursor.hidden.clone(),
         path,
-        follow: ask.follow,
+        follow: ask.only.follow,
         since: cursor.since,
         until: cursor.until,
-        author: pattern("author", &ask.author)?,
-        grep: pattern("grep", &ask.grep)?,
+        author: pattern("author", &ask.only.author)?,
+        grep: pattern("grep", &ask.only.grep)?,
     })
 }
 
@@ -229,13 +229,13 @@ fn bad(details: impl Into<String>) -> ReadFailure {
 
 /// Tells the questions of cursors apart; not a secret. FNV-1a over everything but the page.
 fn fingerprint(ask: &asks::History) -> u64 {
-    let texts = [&ask.range, &ask.path, &ask.author, &ask.grep, &ask.since, &ask.until];
+    let texts = [&ask.only.range, &ask.only.path, &ask.only.author, &ask.only.grep, &ask.only.since, &ask.only.until];
     let fields = texts.iter().flat_map(|text| match text {
         Some(text) => [&b"+"[..], text.as_bytes(), b"\0"],
         None => [&b"-"[..], b"", b"\0"],
     });
     fields
-        .chain([if ask.follow { &b"f"[..] } else { b"" }])
+        .chain([if ask.only.follow { &b"f"[..] } else { b"" }])
         .flatten()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

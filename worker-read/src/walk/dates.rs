@@ -25,7 +25,7 @@ pub fn moment(text: &str, now: i64) -> Option<i64> {
 
 /// `2 weeks ago`, `2.weeks`, `a month ago`.
 fn ago(text: &str, now: i64) -> Option<i64> {
-    let mut words = text.split(|c: char| c == ' ' || c == '.' || c == '_').filter(|word| !word.is_empty());
+    let mut words = text.split([' ', '.', '_']).filter(|word| !word.is_empty());
     let count = match words.next()? {
         "a" | "an" | "one" => 1,
         count => number(count)?,

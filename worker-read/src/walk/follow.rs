@@ -134,7 +134,7 @@ fn source(
             candidates[worst] = candidate;
         }
     }
-    candidates.sort_by(|a, b| rank(b).cmp(&rank(a)));
+    candidates.sort_by_key(|candidate| std::cmp::Reverse(rank(candidate)));
     let chosen = candidates.iter().find(|(.., file)| is_gone(file)).or_else(|| candidates.first());
     Ok(chosen.map(|(.., file)| file.path.clone()))
 }

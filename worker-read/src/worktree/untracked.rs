@@ -43,7 +43,8 @@ impl Untracked {
     fn found(&mut self, path: &[u8]) {
         if let Some(within) = &self.within {
             let below = path.strip_prefix(&within[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
-            if !below && !(path.ends_with(b"/") && within.starts_with(path)) {
+            let above = path.ends_with(b"/") && within.starts_with(path);
+            if !(below || above) {
                 return;
             }
         }

@@ -9,6 +9,13 @@ use bincode::{Decode, Encode};
 pub struct History {
     /// Which commits of a long list.
     pub page: Page,
+    /// Which commits at all.
+    pub only: Box<Commits>,
+}
+
+/// Which commits a history lists.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Commits {
     /// One revision, `a..b` or `a...b`; HEAD where absent.
     pub range: Option<String>,
     /// Only commits that change this path.
