@@ -206,7 +206,7 @@ impl<'a> Disk<'a> {
 
     fn converted(&mut self, path: &[u8], raw: Vec<u8>, max: u64) -> Result<Vec<u8>, Omission> {
         let Some(relative) = files::bytes_path(path) else { return Ok(raw) };
-        let (git, index, attributes) = (&self.repo.git, self.index.as_deref(), &self.attributes);
+        let (git, index, attributes) = (&self.repo.git, self.index.as_deref(), &mut self.attributes);
         let mut in_index = |buffer: &mut Vec<u8>| {
             let entry = index.and_then(|index| index.state.entry_by_path(path.as_bstr()));
             let id = entry.map(|entry| entry.id).filter(|id| git.find_header(*id).is_ok_and(|it| it.size() <= max));
