@@ -2,7 +2,7 @@
 //! Trust: constants of the test.
 
 use super::{Correction, Family};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub const FAMILY: Family = Family {
     tools: &[("diff.text", 25), ("commit.details", 16), ("diff.semantic", 5), ("diff.semanticFallbacks", 5)],
@@ -59,7 +59,16 @@ fn corrections() -> Vec<Correction> {
     let changed = json!([{"status": "M", "path": "shared.txt", "added": 1, "removed": 0}]);
     let from_root = "a root commit is compared with the empty tree";
     let whole = "paths are whole and not quoted";
+    let url = "the submodule of the rebuilt repository is named by a relative url, which is shorter";
     vec![
+        correct("diff.text", "base-head", "/data/diff", relative("base-head", ""), url),
+        correct("diff.text", "base-head", "/data/totalBytes", json!(1131), url),
+        correct("diff.text", "maxbytes", "/data/diff", relative("maxbytes", "+++ b/README.md\n"), url),
+        correct("diff.text", "maxbytes", "/data/totalBytes", json!(1131), url),
+        correct("diff.text", "maxlines", "/data/diff", relative("maxlines", ""), url),
+        correct("diff.text", "maxlines", "/data/totalBytes", json!(1131), url),
+        correct("diff.text", "binary", "/data/diff", relative("binary", ""), url),
+        correct("diff.text", "binary", "/data/totalBytes", json!(1753), url),
         correct("commit.details", "annotated-tag", "/data/files", odd.clone(), whole),
         correct(
             "commit.details",
@@ -74,6 +83,16 @@ fn corrections() -> Vec<Correction> {
         correct("commit.details", "merge", "/data/files", json!([added("topic.txt", 1)]), merged),
         correct("commit.details", "stash", "/data/files", changed, merged),
     ]
+}
+
+/// The recorded text of `case` with the url and the id that `.gitmodules` has now, and the line that fits besides.
+fn relative(case: &str, more: &str) -> Value {
+    let recorded: Value =
+        serde_json::from_str(include_str!("../fixtures/recorded/diff.text.json")).expect("the recording is JSON");
+    let cases = recorded.as_array().expect("a list of cases");
+    let found = cases.iter().find(|found| found["case"] == case).expect("the case was recorded");
+    let text = found["response"]["result"]["structuredContent"]["data"]["diff"].as_str().expect("it has a text");
+    json!(text.replace("$FX/sub", "../sub").replace("2bbf42c", "4479006") + more)
 }
 
 /// Additions to the contract.
