@@ -1,38 +1,14 @@
 //! Hunks of a unified diff: changes with the lines around them, under a head that names the function they are in.
 //! Trust: lines are the repository's and are copied as they are; only the head's text is cut where it is not UTF-8.
 
-use super::lines::{Lines, is_space};
+use super::lines::Lines;
+use crate::userdiff::{Driver, function_text};
 use std::io::Write as _;
 
-/// Bytes of a function's line that stand in a head.
-const MAX_FUNCTION: usize = 80;
-
-/// The line of a function as a head shows it, or nothing where `line` starts none.
-pub type FunctionText<'a> = &'a dyn Fn(&[u8]) -> Option<Vec<u8>>;
-
-/// Git's rule for files of no particular language: a line that starts with a letter, `_` or `$`.
-#[must_use]
-pub fn default_function(line: &[u8]) -> Option<Vec<u8>> {
-    let first = *line.first()?;
-    if !(first.is_ascii_alphabetic() || first == b'_' || first == b'$') {
-        return None;
-    }
-    Some(trimmed(&line[..line.len().min(MAX_FUNCTION)]).to_vec())
-}
-
-fn trimmed(mut line: &[u8]) -> &[u8] {
-    while let Some((&last, rest)) = line.split_last()
-        && is_space(last)
-    {
-        line = rest;
-    }
-    line
-}
-
 /// Appends all hunks to `out`, and where each of them starts to `starts`.
-pub fn append(out: &mut Vec<u8>, starts: &mut Vec<usize>, lines: &Lines<'_>, context: u32, function: FunctionText<'_>) {
+pub fn append(out: &mut Vec<u8>, starts: &mut Vec<usize>, lines: &Lines<'_>, context: u32, driver: &Driver) {
     let changes: Vec<_> = lines.diff.hunks().collect();
-    let mut heading: Vec<u8> = Vec::new();
+    let mut heading: &[u8] = &[];
     let mut searched: Option<u32> = None;
     let mut at = 0;
     while let Some(first) = changes.get(at) {
@@ -48,13 +24,14 @@ pub fn append(out: &mut Vec<u8>, starts: &mut Vec<usize>, lines: &Lines<'_>, con
         let after = context.min(left(lines.before.len(), ends.before.end)).min(left(lines.after.len(), ends.after.end));
         let end = (ends.before.end + after, ends.after.end + after);
         // the search goes back to where the one before began, and keeps what that found
-        let found = (searched.unwrap_or(0)..start.0).rev().find_map(|at| function(lines.before[at as usize]));
+        let found =
+            (searched.unwrap_or(0)..start.0).rev().find_map(|at| function_text(driver, lines.before[at as usize]));
         if let Some(found) = found {
             heading = found;
         }
         searched = Some(start.0);
         starts.push(out.len());
-        head(out, (start.0, end.0 - start.0), (start.1, end.1 - start.1), &heading);
+        head(out, (start.0, end.0 - start.0), (start.1, end.1 - start.1), heading);
         let mut shown = start.1;
         for change in &changes[at..=last] {
             lines.after[shown as usize..change.after.start as usize].iter().for_each(|line| one(out, b' ', line));
@@ -104,14 +81,6 @@ fn one(out: &mut Vec<u8>, sign: u8, line: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_default_rule_takes_lines_that_start_with_a_name() {
-        assert_eq!(default_function(b"fn main() {  \r\n").as_deref(), Some(&b"fn main() {"[..]));
-        assert_eq!(default_function(b"  indented"), None);
-        assert_eq!(default_function(b"1"), None);
-        assert_eq!(default_function(&[b'x'; 100]).map(|text| text.len()), Some(80));
-    }
 
     #[test]
     fn a_heading_ends_before_a_broken_character() {

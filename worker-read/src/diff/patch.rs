@@ -5,15 +5,15 @@ use super::{
     abbreviate::Abbreviation,
     attributes::{DiffRule, Disk},
     contents::{self, MAX_READ, MAX_TEXT},
-    hunks::{self, default_function},
+    hunks,
     lines::{Lines, Rules},
     pairs::Pair,
     quote,
 };
-use crate::{changes::Side, renames, repo::Repo};
+use crate::{changes::Side, renames, repo::Repo, userdiff::Driver};
 use bulkhead_contract::results::Omission;
 use gix::{ObjectId, diff::blob::Algorithm, index::entry::Mode};
-use std::io::Write as _;
+use std::{collections::HashMap, io::Write as _};
 
 /// The text of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,6 +49,8 @@ pub struct Printer<'a> {
     pub(super) disk: Disk<'a>,
     pub(super) style: Style,
     abbreviation: Abbreviation,
+    /// Drivers met so far; `None` for a name that is none.
+    drivers: HashMap<Vec<u8>, Option<Driver>>,
 }
 
 /// A side with all that its head and its text need.
@@ -64,7 +66,7 @@ impl<'a> Printer<'a> {
     /// For `repo`.
     #[must_use]
     pub fn new(repo: &'a Repo, disk: Disk<'a>, style: Style) -> Self {
-        Self { repo, disk, style, abbreviation: Abbreviation::of(&repo.git) }
+        Self { repo, disk, style, abbreviation: Abbreviation::of(&repo.git), drivers: HashMap::new() }
     }
 
     /// The beginning of `id` that is unique.
@@ -224,8 +226,25 @@ impl<'a> Printer<'a> {
             // so that programs which split at white space find the end of the name
             patch.text.extend_from_slice(if label.contains(&b' ') { b"\t\n" } else { b"\n" });
         }
-        hunks::append(&mut patch.text, &mut patch.hunks, &lines, self.style.rules.context, &default_function);
+        let driver = self.functions(&rules);
+        hunks::append(&mut patch.text, &mut patch.hunks, &lines, self.style.rules.context, &driver);
         Some(patch)
+    }
+
+    /// How lines that name a part of the file are told: by the old side's driver, or else by the new side's.
+    fn functions(&mut self, rules: &[DiffRule; 2]) -> Driver {
+        for rule in rules {
+            let DiffRule::Driver(name) = rule else { continue };
+            let driver = self.drivers.entry(name.clone()).or_insert_with(|| {
+                let config = self.repo.git.config_snapshot();
+                let custom = config.plumbing().string_by("diff", Some(name[..].into()), "xfuncname");
+                custom.and_then(|pattern| Driver::custom(&pattern)).or_else(|| Driver::named(name))
+            });
+            if let Some(driver) = driver {
+                return driver.clone();
+            }
+        }
+        Driver::Default
     }
 
     /// Whether a driver says that contents are binary, or that they are not.
