@@ -25,6 +25,14 @@ pub const BRIEF_ATTENTION_ROWS: usize = 10;
 pub const BRIEF_HINTS: usize = 3;
 /// Recent commits of `repo.brief`: default and most.
 pub const BRIEF_COMMITS: (u32, u32) = (10, 20);
+/// Commits of one page of `repo.history`: default and most.
+pub const HISTORY_COMMITS: (u32, u32) = (50, 200);
+/// Recent commits of `repo.scope`: default and most.
+pub const SCOPE_COMMITS: (u32, u32) = (10, 20);
+/// Changed paths that `repo.scope` lists.
+pub const SCOPE_ENTRIES: usize = 20;
+/// Hints of `repo.scope`.
+pub const SCOPE_HINTS: usize = 3;
 /// Subjects looked at for `conventionalCommitRatio`.
 pub const BRIEF_CONVENTION_WINDOW: usize = 50;
 /// Characters of one commit subject; the rest is cut and marked with an ellipsis.

@@ -39,7 +39,7 @@ fn seeds() -> Vec<Vec<u8>> {
         Err(failure.clone()),
     ];
     let mut seeds = vec![
-        codec::encode(&ToRead::Call(call)),
+        codec::encode(&ToRead::Call(Box::new(call))),
         codec::encode(&ToRead::Cancel { id: 1 }),
         codec::encode(&FromRead::Part { id: 1, last: true, bytes: vec![7; 300] }),
         codec::encode(&FromRead::Progress { id: 1, done: 70_000, total: None }),

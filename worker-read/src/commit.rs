@@ -9,6 +9,8 @@ use gix::{
 /// A commit as it is stored.
 #[derive(Debug, Default)]
 pub(crate) struct Commit<'a> {
+    /// Its tree; always there in a commit that was parsed.
+    pub(crate) tree: Option<ObjectId>,
     /// Parents, in order.
     pub(crate) parents: Vec<ObjectId>,
     author: &'a [u8],
@@ -25,8 +27,7 @@ impl<'a> Commit<'a> {
     /// Reads the commit in `data`; `None` where it does not begin with a tree.
     pub(crate) fn parse(data: &'a [u8]) -> Option<Self> {
         let (tree, mut rest) = line(data);
-        id(tree.strip_prefix(b"tree ")?)?;
-        let mut commit = Self::default();
+        let mut commit = Self { tree: Some(id(tree.strip_prefix(b"tree ")?)?), ..Self::default() };
         while let Some(parent) = line(rest).0.strip_prefix(b"parent ") {
             commit.parents.push(id(parent)?);
             rest = line(rest).1;
@@ -58,6 +59,12 @@ impl<'a> Commit<'a> {
     /// Who committed it, if that can be read.
     pub(crate) fn committer(&self) -> Option<gix::actor::SignatureRef<'a>> {
         gix::actor::SignatureRef::from_bytes(self.committer).ok()
+    }
+
+    /// Name and mail of the author as they are stored, without the time: what `git log --author` matches.
+    pub(crate) fn author_ident(&self) -> &'a [u8] {
+        let end = self.author.iter().rposition(|&byte| byte == b'>').map_or(self.author.len(), |at| at + 1);
+        &self.author[..end]
     }
 
     /// Seconds of the committer's time; zero where there are none, as in Git (`parse_commit_date`).

@@ -15,7 +15,7 @@ use std::{
 /// Bytes of a commit that is shown at most.
 const MAX_COMMIT: u64 = 4 << 20;
 /// Characters of an author's name at most.
-const MAX_NAME_CHARS: usize = 200;
+pub(crate) const MAX_NAME_CHARS: usize = 200;
 
 /// What is shown of the newest commits.
 #[derive(Debug, Clone, Default)]
@@ -106,7 +106,7 @@ pub(crate) fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
     }
 }
 
-fn date(commit: &Commit<'_>) -> String {
+pub(crate) fn date(commit: &Commit<'_>) -> String {
     let Some(time) = commit.author().and_then(|who| who.time().ok()) else { return String::new() };
     time.format(gix::date::time::format::ISO8601_STRICT).unwrap_or_else(|_| far(time.seconds, time.offset))
 }

@@ -15,13 +15,13 @@ use std::{
 /// Full likeness (Git's `MAX_SCORE`).
 pub const WHOLE: u64 = 60_000;
 /// Least likeness of a rename (Git's default of 50 %).
-const LEAST: u64 = WHOLE / 2;
+pub(crate) const LEAST: u64 = WHOLE / 2;
 /// Least likeness where the names alone suggest the pair.
 const LEAST_BY_NAME: u64 = LEAST + (WHOLE - LEAST) / 2;
 /// Deleted or added files that are compared with each other at most, on average (Git's `diff.renameLimit`).
 pub const LIMIT: usize = 1000;
 /// Bytes of a file that is compared at most (Git's `core.bigFileThreshold` is as large; ours bounds the memory).
-const MAX_BLOB: u64 = 32 << 20;
+pub(crate) const MAX_BLOB: u64 = 32 << 20;
 /// Chunks held for all files together at most, eight bytes each; files beyond that are taken for unlike.
 const MAX_CHUNKS: usize = 12_000_000;
 /// Pairs kept for one added file (Git's `NUM_CANDIDATE_PER_DST`).
@@ -56,7 +56,7 @@ pub fn pair(
             Some(top) if side.id.is_null() => open_beneath::read(top, &side.path, MAX_BLOB).ok(),
             _ => blob(blobs.repo, side.id),
         }?;
-        let is_text = !bytes[..bytes.len().min(8000)].contains(&0);
+        let is_text = is_text(&bytes);
         Some((bytes, is_text))
     };
     let sources = sources(&deleted, &added, &contents, LIMIT, pace)?;
@@ -230,7 +230,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-fn blob(repo: &gix::Repository, id: ObjectId) -> Option<Vec<u8>> {
+pub(crate) fn blob(repo: &gix::Repository, id: ObjectId) -> Option<Vec<u8>> {
     if repo.find_header(id).ok()?.size() > MAX_BLOB {
         return None;
     }
@@ -265,11 +265,11 @@ fn better(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
     (b.0, b.1).cmp(&(a.0, a.1))
 }
 
-fn name(path: &[u8]) -> &[u8] {
+pub(crate) fn name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
-fn is_file(mode: Mode) -> bool {
+pub(crate) fn is_file(mode: Mode) -> bool {
     mode.bits() & 0o170_000 == 0o100_000
 }
 
@@ -281,7 +281,13 @@ fn same_kind(a: Mode, b: Mode) -> bool {
 /// each is known by a hash below this prime, together with the number of bytes it covers.
 const HASH_BASE: u32 = 107_927;
 
-fn chunks(bytes: &[u8], is_text: bool) -> Vec<(u32, u32)> {
+/// Git's test for text, where no attribute decides.
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
+    !bytes[..bytes.len().min(8000)].contains(&0)
+}
+
+/// The chunks of a file in order of their hashes.
+pub(crate) fn chunks(bytes: &[u8], is_text: bool) -> Vec<(u32, u32)> {
     let mut all: Vec<(u32, u32)> = Vec::with_capacity(bytes.len() / 24 + 1);
     let (mut low, mut high, mut length) = (0u32, 0u32, 0u32);
     let mut rest = bytes.iter().copied().peekable();
@@ -313,7 +319,7 @@ fn chunks(bytes: &[u8], is_text: bool) -> Vec<(u32, u32)> {
     all
 }
 
-fn common(a: &[(u32, u32)], b: &[(u32, u32)]) -> u64 {
+pub(crate) fn common(a: &[(u32, u32)], b: &[(u32, u32)]) -> u64 {
     let (mut a, mut b, mut sum) = (a.iter().peekable(), b.iter().peekable(), 0u64);
     while let (Some(&&(left, covers)), Some(&&(right, too))) = (a.peek(), b.peek()) {
         match left.cmp(&right) {

@@ -22,6 +22,7 @@
 use crate::{
     ahead_behind::{self, Drift},
     commit::Commit,
+    commit_graph::Filters,
     discover::{self, Found, Trust},
     files::{self, Links, NoContents, Version},
     history::{self, Recent},
@@ -32,6 +33,7 @@ use crate::{
     refs::Refs,
     settings::Settings,
     submodules::Nested,
+    walk::Warm,
     worktree::{rules::RuleFiles, verdicts::Verdicts},
 };
 use bulkhead_contract::failure::{ReadFailure, Reason};
@@ -100,6 +102,10 @@ pub struct Repo {
     info: RefCell<[Kept<Vec<u8>>; 2]>,
     /// Invalidated by the versions of the graph's files.
     graph: RefCell<Kept<gix::commitgraph::Graph>>,
+    /// Changed-path filters of `graph`. Read with it, and dropped with it.
+    filters: RefCell<Option<Option<Rc<Filters>>>>,
+    /// Walks that a next page may continue, by its cursor. What they rest on is named by ids alone.
+    pub(crate) walks: RefCell<Warm>,
     /// The last answers that depend on ids alone, and, through shallow and replace, on what opens anew.
     drift: RefCell<Option<(ObjectId, ObjectId, Drift)>>,
     recent: RefCell<Option<(ObjectId, usize, Rc<Recent>)>>,
@@ -139,6 +145,8 @@ impl Repo {
             index: RefCell::default(),
             info: RefCell::default(),
             graph: RefCell::default(),
+            filters: RefCell::default(),
+            walks: RefCell::default(),
             drift: RefCell::default(),
             recent: RefCell::default(),
             head_tree: RefCell::default(),
@@ -228,7 +236,25 @@ impl Repo {
             false => self.git.commit_graph_if_enabled().ok().flatten().map(Rc::new),
         };
         *held = Some((version, graph.clone()));
+        *self.filters.borrow_mut() = None;
         graph
+    }
+
+    /// The changed-path filters of `graph`, which is what [`Repo::commit_graph`] gave.
+    pub(crate) fn filters(&self, graph: &gix::commitgraph::Graph) -> Option<Rc<Filters>> {
+        let mut held = self.filters.borrow_mut();
+        if let Some(filters) = &*held {
+            return filters.clone();
+        }
+        let config = self.git.config_snapshot();
+        // the boolean is the older spelling and gives way to the number
+        let allowed = config.boolean("commitGraph.readChangedPaths").unwrap_or(true);
+        let version = config.integer("commitGraph.changedPathsVersion").unwrap_or(if allowed { -1 } else { 0 });
+        let objects = self.found.common_dir.join("objects");
+        let filters = Filters::read(&objects, self.git.object_hash().len_in_bytes(), graph.num_commits(), version);
+        let filters = filters.map(Rc::new);
+        *held = Some(filters.clone());
+        filters
     }
 
     /// Does without the commit-graph until it changes: it was found to lie.

@@ -87,7 +87,7 @@ fn listen(requests: &mut Receiver<ToRead>, queue: &mpsc::SyncSender<Call>, cance
     loop {
         match requests.receive() {
             Ok(Some(ToRead::Call(call))) => {
-                if queue.try_send(call).is_err() {
+                if queue.try_send(*call).is_err() {
                     return;
                 }
             }

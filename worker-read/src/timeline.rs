@@ -204,7 +204,7 @@ impl Wanted {
 
     fn is(&self, line: &reflog::Line) -> bool {
         self.line.as_ref().is_none_or(|(time, digits)| {
-            line.time == *time && line.new.to_hex_with_len(ID_DIGITS).to_string() == *digits
+            line.time == *time && line.new.to_hex().to_string().get(..ID_DIGITS) == Some(&digits[..])
         })
     }
 }

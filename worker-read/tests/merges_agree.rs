@@ -100,7 +100,7 @@ fn generated_merges_agree() {
             faults.push(format!("{at} {left} {right}\n  git  {git:?}\n  ours {mine:?}"));
         }
     }
-    println!("{count} merges, {conflicting} conflicting, {verdicts} other verdicts, {sets} other paths");
+    eprintln!("{count} merges, {conflicting} conflicting, {verdicts} other verdicts, {sets} other paths");
     // the library's tree merge is known to differ where whole directories are renamed or become files, which these
     // edits do far more often than people; a change that makes it worse is seen here
     let known = |hundredths: usize| count * hundredths / 100;
@@ -177,7 +177,7 @@ fn generated_rebases_agree_and_nothing_is_written() {
             faults.push(format!("{topic} onto {upstream}: git replays {picks}, ours {}", replay.commits.len()));
         }
     }
-    println!("{} rebases, {stops} stop, {} differ", pairs.len(), faults.len());
+    eprintln!("{} rebases, {stops} stop, {} differ", pairs.len(), faults.len());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -212,6 +212,6 @@ fn merges_of_a_real_repository_agree() {
             faults.push(format!("{left} {right}\n  git  {git:?}\n  ours {mine:?}"));
         }
     }
-    println!("{} merges, {conflicting} conflicting, ours {spent:?}, git {git_spent:?}", pairs.len());
+    eprintln!("{} merges, {conflicting} conflicting, ours {spent:?}, git {git_spent:?}", pairs.len());
     assert!(faults.is_empty(), "{} differ:\n{}", faults.len(), faults.join("\n"));
 }

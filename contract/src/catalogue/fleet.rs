@@ -232,7 +232,7 @@ mod tests {
     use crate::{
         path::PathEncoding,
         results::{
-            Attention, Digest, DigestEvent, DigestRepository, DigestRow, DigestKind, DigestSource, Operation, Partial,
+            Attention, Digest, DigestEvent, DigestKind, DigestRepository, DigestRow, DigestSource, Operation, Partial,
             Radar, RadarEntry, RadarNetwork, RadarRow, RadarStatus, RepoSource,
         },
     };

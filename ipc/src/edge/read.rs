@@ -19,7 +19,7 @@ pub enum ToRead {
     /// First frame, once: what the operator allows, written by the launcher.
     Init(Box<Init>),
     /// One question. At most one is open at a time.
-    Call(Call),
+    Call(Box<Call>),
     /// Stop working on that question; nothing happens if it is not the open one.
     Cancel {
         /// Id of the call.

@@ -178,7 +178,7 @@ impl Worker {
         let budget_ms = u32::try_from(budget).unwrap_or(u32::MAX);
         let mut reading = Reading::new(ask.clone());
         let call = Call { id, budget_ms, place, ask };
-        if let Err(e) = self.link.post(&ToRead::Call(call)) {
+        if let Err(e) = self.link.post(&ToRead::Call(Box::new(call))) {
             return Err(self.fall(e.into()).await);
         }
         let mut answer = None;

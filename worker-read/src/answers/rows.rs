@@ -20,7 +20,8 @@ pub struct Row<'a> {
     pub columns: [u8; 2],
     /// The path.
     pub path: &'a [u8],
-    from: Option<&'a [u8]>,
+    /// The old path of a rename.
+    pub from: Option<&'a [u8]>,
     worktree: Option<What>,
 }
 

@@ -3,8 +3,8 @@
 
 use super::Scope;
 use crate::{
-    pace::Pace,
     files::NoContents,
+    pace::Pace,
     worktree::disk::{Dir, Kind, Listing},
 };
 use bulkhead_contract::{failure::ReadFailure, limits::DIGEST_REFLOGS};

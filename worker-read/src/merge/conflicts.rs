@@ -76,7 +76,7 @@ pub(super) fn of(
 }
 
 /// The label of the side whose regular file goes aside, where the two sides have different kinds of entry.
-fn moved<'a>(ours: EntryMode, theirs: EntryMode, labels: [&'a str; 2]) -> Option<&'a str> {
+fn moved(ours: EntryMode, theirs: EntryMode, labels: [&str; 2]) -> Option<&str> {
     match (ours.is_blob(), theirs.is_blob()) {
         (true, false) if !theirs.is_tree() => Some(labels[0]),
         (false, true) if !ours.is_tree() => Some(labels[1]),

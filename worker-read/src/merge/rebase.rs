@@ -266,6 +266,9 @@ fn ordered(commits: &[Commit]) -> Vec<&Commit> {
     all
 }
 
+/// Commits that touch the same set of paths, each with what it changed.
+type ByPaths = HashMap<Vec<Vec<u8>>, Vec<(ObjectId, Vec<Difference>)>>;
+
 /// Commits of `todo` whose change the other side has made, too.
 fn same_changes(
     scratch: &Scratch<'_>,
@@ -273,7 +276,7 @@ fn same_changes(
     upstream: &[Commit],
 ) -> Result<HashSet<ObjectId>, ReadFailure> {
     let mut found = HashSet::new();
-    let mut mine: HashMap<Vec<Vec<u8>>, Vec<(ObjectId, Vec<Difference>)>> = HashMap::new();
+    let mut mine: ByPaths = HashMap::new();
     let mut touched: HashSet<Vec<u8>> = HashSet::new();
     for one in todo {
         let changes = patch::changes(scratch, parent_tree(scratch, one)?, one.tree)?;

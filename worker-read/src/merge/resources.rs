@@ -74,7 +74,7 @@ pub(super) fn resources(scratch: &Scratch<'_>, rules: Rules) -> Resources {
         blob::Pipeline::new(
             Default::default(),
             conversions(hash, repo.settings.eol),
-            blob::pipeline::Options { large_file_threshold_bytes: 0, ..Default::default() },
+            blob::pipeline::Options { large_file_threshold_bytes: 0 },
         ),
         mode,
         stack,

@@ -138,7 +138,7 @@ pub fn walk(walk: &mut Walk<'_>, top: Dir, threads: usize) -> Result<(), Stopped
     let entries = walk.index.state.entries().len();
     let others = threads.min(MAX_THREADS).saturating_sub(1);
     if others == 0 || entries < FEW {
-        return walk.from_top(top, None);
+        return walk.start_at(top, None);
     }
     let share = Share::of(entries);
     let (found, parts) = mpsc::channel();
@@ -156,7 +156,7 @@ pub fn walk(walk: &mut Walk<'_>, top: Dir, threads: usize) -> Result<(), Stopped
             }
         }
         drop(found);
-        let walked = walk.from_top(top, Some(&share));
+        let walked = walk.start_at(top, Some(&share));
         drop(closing);
         let mut walked = rest(walk, &share, walked);
         let mut all = Vec::new();

@@ -24,6 +24,7 @@ pub struct Untracked {
     pub kept: Vec<Vec<u8>>,
     after: Option<Vec<u8>>,
     keep: usize,
+    within: Option<Vec<u8>>,
 }
 
 impl Untracked {
@@ -36,7 +37,7 @@ impl Untracked {
     /// The same page, of which nothing was found yet.
     #[must_use]
     pub fn beside(&self) -> Self {
-        Self::page(self.keep, self.after.clone())
+        Self { within: self.within.clone(), ..Self::page(self.keep, self.after.clone()) }
     }
 
     /// Adds what was found elsewhere.
@@ -47,7 +48,20 @@ impl Untracked {
         self.kept.truncate(self.keep + usize::from(self.keep > 0));
     }
 
+    /// Counts only what lies at or below `path`, and the untracked directory that `path` lies in.
+    #[must_use]
+    pub fn within(self, path: &[u8]) -> Self {
+        Self { within: Some(path.to_vec()).filter(|path| !path.is_empty()), ..self }
+    }
+
     fn found(&mut self, path: &[u8]) {
+        if let Some(within) = &self.within {
+            let below = path.strip_prefix(&within[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+            let above = path.ends_with(b"/") && within.starts_with(path);
+            if !(below || above) {
+                return;
+            }
+        }
         self.total += 1;
         if self.kept.len() <= self.keep && self.keep > 0 && self.after.as_deref().is_none_or(|after| path > after) {
             self.kept.push(path.to_vec());

@@ -179,7 +179,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks from the top, leaving subtrees to `share`.
-    pub(super) fn from_top(&mut self, top: Dir, share: Option<&Share>) -> Result<(), Stopped> {
+    pub(super) fn start_at(&mut self, top: Dir, share: Option<&Share>) -> Result<(), Stopped> {
         let all = Level { at: 0, end: self.index.state.entries().len(), excluded: false, depth: 0 };
         self.directory(top, &mut Vec::new(), all, share)
     }

@@ -111,7 +111,7 @@ impl Worker {
         let asked = self.ready.repository.as_ref().map(|repository| repository.asked);
         let place = asked.map(|asked| Place { path: self.asked.as_os_str().as_bytes().to_vec(), asked });
         let call = Call { id, budget_ms, place, ask };
-        self.requests.as_mut()?.send(&ToRead::Call(call)).expect("the worker hears");
+        self.requests.as_mut()?.send(&ToRead::Call(Box::new(call))).expect("the worker hears");
         let mut joiner = Joiner::default();
         loop {
             match self.answers.receive().expect("well-formed").expect("an answer") {

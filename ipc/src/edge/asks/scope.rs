@@ -3,9 +3,13 @@
 
 use bincode::{Decode, Encode};
 
-/// STUB
+/// `repo.scope`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Scope {
-    /// STUB
-    pub stub: bool,
+    /// The path, as the caller wrote it.
+    pub path: String,
+    /// 1 to 20.
+    pub recent_commits: u32,
+    /// 1 to 365.
+    pub churn_days: u32,
 }
