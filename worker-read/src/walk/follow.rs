@@ -119,7 +119,8 @@ fn source(
             continue;
         }
         let Some(contents) = renames::blob(&repo.git, file.id) else { continue };
-        let likeness = renames::common(&renames::chunks(&contents, renames::is_text(&contents)), &chunks) * WHOLE / most;
+        let likeness =
+            renames::common(&renames::chunks(&contents, renames::is_text(&contents)), &chunks) * WHOLE / most;
         if likeness < LEAST {
             continue;
         }

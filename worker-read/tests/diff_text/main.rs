@@ -166,6 +166,6 @@ fn commits_of_a_named_repository_are_shown_as_git_shows_them() {
             Err(fault) => faults.push(fault),
         }
     }
-    println!("{same} of {wanted} agree");
+    eprintln!("{same} of {wanted} agree");
     assert!(same * 100 >= wanted * 95, "{same} of {wanted} agree:\n{}", faults.join("\n"));
 }
