@@ -82,7 +82,7 @@ pub fn fill(repo: &Repo<'_>, seed: u64, commits: usize) -> Vec<String> {
     for number in 1..=commits {
         clock += random.next() % 3 * 40;
         // some clocks are wrong, and many commits share a second
-        let time = if random.next() % 40 == 0 { clock - random.next() % 5_000 } else { clock };
+        let time = if random.next().is_multiple_of(40) { clock - random.next() % 5_000 } else { clock };
         let recent = |random: &mut Random| trees.len() - (random.next() as usize % trees.len().min(6));
         let parents: Vec<usize> = match (trees.len(), random.next() % 5) {
             (0, _) => vec![],
@@ -96,7 +96,7 @@ pub fn fill(repo: &Repo<'_>, seed: u64, commits: usize) -> Vec<String> {
         if let [_, second] = parents[..] {
             // a merge takes some of the other side
             for (path, text) in &trees[second - 1] {
-                if random.next() % 2 == 0 {
+                if random.next().is_multiple_of(2) {
                     tree.insert(path.clone(), text.clone());
                 }
             }
@@ -146,7 +146,8 @@ fn edit(random: &mut Random, tree: &mut BTreeMap<String, String>, number: usize)
                 let from = random.of(&names);
                 let text = tree.remove(from).unwrap_or_default();
                 let to = place(random);
-                let text = if random.next() % 2 == 0 { text } else { text + &format!("renamed by {number}\n") };
+                let text =
+                    if random.next().is_multiple_of(2) { text } else { text + &format!("renamed by {number}\n") };
                 tree.insert(to, text);
             }
             2 if names.len() > 8 => drop(tree.remove(random.of(&names))),

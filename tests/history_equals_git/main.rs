@@ -202,7 +202,7 @@ fn a_real_repository() {
         let skip = expected(&repo, &["-60", "HEAD", "--", path]);
         let ours = listed_at_most(&mut server, repo.path(), &json!({"path": path}), 20, 60);
         same(path, &ours, &skip);
-        if random.next() % 4 == 0 {
+        if random.next().is_multiple_of(4) {
             let git = expected(&repo, &["-40", "--follow", "HEAD", "--", file]);
             let ours = listed_at_most(&mut server, repo.path(), &json!({"path": file, "follow": true}), 20, 40);
             same(&format!("--follow {file}"), &ours, &git);
