@@ -7,20 +7,12 @@ use crate::{
 };
 
 /// Which repository.
-pub(super) const REPO_PATH: Argument = Argument {
-    name: "repoPath",
-    kind: Kind::Path,
-    required: true,
-    description: "Absolute path.",
-};
+pub(super) const REPO_PATH: Argument =
+    Argument { name: "repoPath", kind: Kind::Path, required: true, description: "Absolute path." };
 
 /// A label without effect on what is read.
-pub(super) const REPO_ID: Argument = Argument {
-    name: "repoId",
-    kind: Kind::Text { min: 0, max: MAX_REPO_ID_CHARS },
-    required: false,
-    description: "",
-};
+pub(super) const REPO_ID: Argument =
+    Argument { name: "repoId", kind: Kind::Text { min: 0, max: MAX_REPO_ID_CHARS }, required: false, description: "" };
 
 /// Where a page starts.
 pub(super) const CURSOR: Argument = Argument {
