@@ -55,7 +55,8 @@ pub(crate) const MAX_SHALLOW: u64 = 16 << 20;
 /// Bytes of `info/exclude` or `info/attributes` at most.
 const MAX_INFO: u64 = 1 << 20;
 /// Files in the common directory whose change means that the repository is opened anew.
-const DECIDING: &[&str] = &["config", "shallow", "refs/replace", "packed-refs", "objects/info/alternates"];
+const DECIDING: &[&str] =
+    &["config", "shallow", "refs/replace", "packed-refs", "objects/info/alternates", "info/grafts"];
 
 /// What a file held in one of its versions; the inner `None` where it was not there or not readable.
 type Kept<T> = Option<(Version, Option<Rc<T>>)>;
@@ -268,6 +269,12 @@ impl Repo {
     #[must_use]
     pub fn is_shallow(&self, id: &ObjectId) -> bool {
         self.shallow.contains(id)
+    }
+
+    /// True where the history of this clone ends anywhere before its roots.
+    #[must_use]
+    pub fn has_borders(&self) -> bool {
+        !self.shallow.is_empty()
     }
 
     /// Parents of the commit, as far as this clone has them.
