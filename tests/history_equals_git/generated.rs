@@ -146,7 +146,8 @@ fn edit(random: &mut Random, tree: &mut BTreeMap<String, String>, number: usize)
                 let from = random.of(&names);
                 let text = tree.remove(from).unwrap_or_default();
                 let to = place(random);
-                let text = if random.next().is_multiple_of(2) { text } else { text + &format!("renamed by {number}\n") };
+                let text =
+                    if random.next().is_multiple_of(2) { text } else { text + &format!("renamed by {number}\n") };
                 tree.insert(to, text);
             }
             2 if names.len() > 8 => drop(tree.remove(random.of(&names))),
