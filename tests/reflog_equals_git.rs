@@ -116,7 +116,7 @@ fn in_a_clone_of_a_real_repository() {
     let Some(of) = std::env::var_os("BULKHEAD_REAL_REPOSITORY").filter(|_| support::slow()) else { return };
     let place = Place::new();
     let path = place.at("clone");
-    let status = place.command("git").args(["clone", "-q", "-s", "-n"]).arg(of).arg(&path).status();
+    let status = place.command("git").args(["clone", "-q", "-n"]).arg(of).arg(&path).status();
     assert!(status.expect("git is installed").success());
     let repo = Repo::open(&place, path);
     let all = repo.git(&["rev-list", "--max-count=20000", "HEAD"]);

@@ -227,7 +227,7 @@ fn rebases_in_a_real_repository_agree() {
     let temp = tempfile::tempdir().expect("a writable temporary directory");
     let path = std::fs::canonicalize(temp.path()).expect("it is there").join("clone");
     let of = std::fs::canonicalize(of).expect("it is there");
-    let clone = Command::new("git").args(["clone", "-q", "-s", "-n"]).arg(&of).arg(&path).status();
+    let clone = Command::new("git").args(["clone", "-q", "-n"]).arg(&of).arg(&path).status();
     assert!(clone.expect("git is installed").success());
     let repo = opened(&path);
     let id = |hex: &str| gix::ObjectId::from_hex(hex.as_bytes()).expect("an id");
