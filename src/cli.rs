@@ -179,7 +179,7 @@ pub enum ToolNames {
 pub enum OutputSchemas {
     /// Everything.
     Full,
-    /// The envelope and one level of data.
+    /// The members of data, one level deep.
     Brief,
     /// None.
     None,

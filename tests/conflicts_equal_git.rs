@@ -449,6 +449,12 @@ fn every_state_of_storage_has_an_answer() {
     repo.git(&["clone", "-q", "--bare", ".", "../bare"]);
     assert_eq!(preflight(&mut server, &place.at("bare"), "theirs").data()["conflictingPaths"], json!(["a"]));
     server.read("conflict.read", &place.at("bare")).expect_refused("bare", &["bare"]);
+    let source = format!("file://{}", repo.path().display());
+    repo.git(&["clone", "-q", "--depth=1", "--no-single-branch", &source, "../shallow"]);
+    let outcome = preflight(&mut server, &place.at("shallow"), "origin/theirs");
+    assert_eq!(outcome.data()["status"], "unrelated-histories");
+    let guidance = outcome.data()["guidance"].as_str().expect("text");
+    assert!(guidance.contains("shallow"), "{guidance}");
     let unborn = Repo::init(&place, "unborn");
     preflight(&mut server, unborn.path(), "HEAD").expect_refused("unborn", &["bad-argument"]);
     assert_eq!(server.read("conflict.read", unborn.path()).data()["inConflict"], false);

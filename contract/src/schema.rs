@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// How much of a result is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// Which members the envelope and `data` have, open below.
+    /// That there is `data` or `error`, and which members `data` has; open below.
     Brief,
     /// Every field, with its meaning.
     Full,
@@ -71,22 +71,23 @@ fn members(rows: &[Argument]) -> Map<String, Value> {
 #[must_use]
 pub fn output(tool: &Tool, detail: Detail) -> Value {
     let full = detail == Detail::Full;
-    // lists are read by agents, who pay for every byte: a brief schema says which members there are, and no more
-    let or_open = |schema: Value| if full { schema } else { json!({}) };
     let error = json!({
         "type": "object",
         "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
         "required": ["code", "message"],
     });
     let mut properties = Map::new();
-    properties.insert("tool".into(), or_open(json!({"type": "string"})));
-    properties.insert("readOnly".into(), or_open(json!({"type": "boolean"})));
-    properties.insert("source".into(), or_open(json!({"type": "string"})));
-    if tool.argument("repoPath").is_some() {
-        properties.insert("repoPath".into(), or_open(json!({"type": "string"})));
+    // lists are read by agents, who pay for every byte: a brief schema leaves out what is the same for every tool
+    if full {
+        properties.insert("tool".into(), json!({"type": "string"}));
+        properties.insert("readOnly".into(), json!({"type": "boolean"}));
+        properties.insert("source".into(), json!({"type": "string"}));
+        if tool.argument("repoPath").is_some() {
+            properties.insert("repoPath".into(), json!({"type": "string"}));
+        }
     }
     properties.insert("data".into(), Value::Object(fields(tool.data, detail)));
-    properties.insert("error".into(), or_open(error));
+    properties.insert("error".into(), if full { error } else { json!({}) });
     let mut root = object(properties);
     if full {
         require(&mut root, ["tool", "readOnly"]);
@@ -117,6 +118,7 @@ fn accepts(kind: &Kind) -> Map<String, Value> {
         Kind::OneOf { words, default } => {
             with_default(json!({"type": "string", "enum": words}), default.map(Value::from))
         }
+        Kind::ListOf { item, min: 0, max } => json!({"type": "array", "items": accepts(item), "maxItems": max}),
         Kind::ListOf { item, min, max } => {
             json!({"type": "array", "items": accepts(item), "minItems": min, "maxItems": max})
         }

@@ -109,7 +109,7 @@ pub struct Argument {
     pub kind: Kind,
     /// The call is refused without it.
     pub required: bool,
-    /// One sentence for an agent.
+    /// A few words for an agent; empty where the name says it all, and then left out of the schema.
     pub description: &'static str,
 }
 

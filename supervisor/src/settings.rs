@@ -19,7 +19,7 @@ pub enum ToolNames {
 /// How much of the output schemas `tools/list` carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputSchemas {
-    /// The envelope and one level of `data`.
+    /// The members of `data`, one level deep.
     #[default]
     Brief,
     /// Everything, for code generators.

@@ -123,6 +123,35 @@ fn a_conflict_shows_our_side() {
 }
 
 #[test]
+fn one_that_may_not_be_read_is_told_and_looked_into_again() {
+    let place = Place::new();
+    Repo::honest(&place, "leaf");
+    let top = Repo::init(&place, "top");
+    top.git(&["submodule", "--quiet", "add", "../leaf", "sub"]);
+    top.commit("top");
+    top.append("sub/a.txt", "changed");
+    let config = top.git_dir().join("modules/sub/config");
+    let sound = fs::read_to_string(&config).expect("it was just made");
+    let unknown = sound.replace("repositoryformatversion = 0", "repositoryformatversion = 99");
+    assert_ne!(unknown, sound);
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    let mut told = |tool: &str| {
+        let answer = server.read(tool, top.path());
+        let partial = &answer.data()["partial"];
+        let details = partial["details"].as_str().unwrap_or_default().to_owned();
+        assert!(partial.is_null() || partial["reason"] == "unreadable", "{tool}: {partial}");
+        details.contains("sub ")
+    };
+    for (text, wanted) in [(&sound, false), (&unknown, true), (&sound, false)] {
+        fs::write(&config, text).expect("ours");
+        for tool in ["repo.status", "worktree.changes", "repo.brief", "diff.text", "submodule.status"] {
+            assert_eq!(told(tool), wanted, "{tool}");
+        }
+    }
+    assert_eq!(answered(&mut server, top.path()), expected(&top));
+}
+
+#[test]
 fn a_path_narrows_it_and_additions_say_more() {
     let place = Place::new();
     let top = nested(&place);

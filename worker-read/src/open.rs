@@ -12,6 +12,8 @@ use std::fs;
 const OPERATION: &str = "open";
 /// Bytes of `config` or `config.worktree` at most.
 const MAX_CONFIG: u64 = 4 << 20;
+/// Bytes of `info/grafts` at most, as the gate has it.
+const MAX_GRAFTS: u64 = 1 << 20;
 /// Bytes that one object may take when it is unpacked; part of the worker's `RLIMIT_DATA`.
 const MAX_OBJECT: u64 = 256 << 20;
 /// How much memory the caches of one repository may take. All of a worker together stay below 96 MiB.
@@ -108,7 +110,7 @@ const REMOVED_KEYS: &[(&str, &[&str])] = &[
 /// Opens what was found.
 ///
 /// # Errors
-/// [`Reason::UnsupportedFormat`] naming the format, [`Reason::Redirected`] for a `core.worktree` that leads elsewhere,
+/// [`Reason::UnsupportedFormat`] naming the format or the grafts, [`Reason::Redirected`] for a `core.worktree` that leads elsewhere,
 /// or what is wrong with the configuration.
 pub fn open(found: &Found, caches: Caches) -> Result<gix::Repository, ReadFailure> {
     let shared = config_file(found, false)?;
@@ -119,6 +121,10 @@ pub fn open(found: &Found, caches: Caches) -> Result<gix::Repository, ReadFailur
     };
     known_format(&shared)?;
     same_worktree(found, &shared, &own)?;
+    // of a submodule it is asked what is checked out, not what came before
+    if caches == Caches::Main {
+        no_grafts(found)?;
+    }
     let options = Options::isolated()
         .open_path_as_is(true)
         // whose it is was decided before, by stricter rules
@@ -219,6 +225,22 @@ fn same_worktree(found: &Found, shared: &gix::config::File, own: &gix::config::F
         }
         _ => redirected("core.worktree names another directory than the one that holds `.git`."),
     }
+}
+
+/// Grafts give commits other parents. They are Git's older way to say what replacements say, and the library knows those
+/// alone: every answer that rests on parents would silently be another than Git's.
+fn no_grafts(found: &Found) -> Result<(), ReadFailure> {
+    let text = match files::read(&found.common_dir.join("info/grafts"), MAX_GRAFTS, Links::Follow) {
+        Ok(text) => text,
+        Err(NoContents::Absent) => return Ok(()),
+        Err(e) => return Err(e.failure(OPERATION, ".git/info/grafts")),
+    };
+    let says_nothing = |line: &[u8]| line.trim_ascii_end().is_empty() || line.starts_with(b"#");
+    if text.split(|&byte| byte == b'\n').all(says_nothing) {
+        return Ok(());
+    }
+    let details = "This server cannot read grafts; `git replace --convert-graft-file` turns them into replacements, which it reads.";
+    Err(ReadFailure::new(Reason::UnsupportedFormat, OPERATION, details).at(b".git/info/grafts"))
 }
 
 /// Takes away what could run a program, read another file, or loosen a limit, should any part of the library look.

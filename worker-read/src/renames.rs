@@ -36,6 +36,9 @@ pub struct Blobs<'a> {
     pub worktree: Option<&'a Path>,
 }
 
+/// What a side holds, and whether it is text.
+pub type Contents<'a> = &'a dyn Fn(&Side) -> Option<(Vec<u8>, bool)>;
+
 /// Changes for all of `deleted` and `added`, in no particular order.
 ///
 /// # Errors
@@ -48,9 +51,13 @@ pub fn pair(
 ) -> Result<Vec<Change>, Stopped> {
     deleted.sort_by(|a, b| a.path.cmp(&b.path));
     added.sort_by(|a, b| a.path.cmp(&b.path));
-    let contents = |side: &Side| match blobs.worktree {
-        Some(top) if side.id.is_null() => open_beneath::read(top, &side.path, MAX_BLOB).ok(),
-        _ => blob(blobs.repo, side.id),
+    let contents = |side: &Side| {
+        let bytes = match blobs.worktree {
+            Some(top) if side.id.is_null() => open_beneath::read(top, &side.path, MAX_BLOB).ok(),
+            _ => blob(blobs.repo, side.id),
+        }?;
+        let is_text = is_text(&bytes);
+        Some((bytes, is_text))
     };
     let sources = sources(&deleted, &added, &contents, LIMIT, pace)?;
     let mut used = vec![false; deleted.len()];
@@ -80,7 +87,7 @@ pub fn pair(
 pub fn sources(
     deleted: &[Side],
     added: &[Side],
-    contents: &dyn Fn(&Side) -> Option<Vec<u8>>,
+    contents: Contents<'_>,
     limit: usize,
     pace: &Pace,
 ) -> Result<Vec<Option<(usize, u64)>>, Stopped> {
@@ -116,7 +123,7 @@ struct Pairing<'a> {
     used: Vec<bool>,
     shapes: HashMap<(ObjectId, &'a [u8]), Option<Shape>>,
     held: usize,
-    contents: &'a dyn Fn(&Side) -> Option<Vec<u8>>,
+    contents: Contents<'a>,
     pace: &'a Pace,
 }
 
@@ -216,7 +223,8 @@ impl<'a> Pairing<'a> {
             return;
         }
         let contents = if self.held > MAX_CHUNKS { None } else { (self.contents)(side) };
-        let shape = contents.map(|bytes| Shape { size: bytes.len() as u64, chunks: chunks(&bytes) });
+        let shape =
+            contents.map(|(bytes, is_text)| Shape { size: bytes.len() as u64, chunks: chunks(&bytes, is_text) });
         self.held += shape.as_ref().map_or(0, |shape| shape.chunks.len());
         self.shapes.insert(key, shape);
     }
@@ -273,8 +281,13 @@ fn same_kind(a: Mode, b: Mode) -> bool {
 /// each is known by a hash below this prime, together with the number of bytes it covers.
 const HASH_BASE: u32 = 107_927;
 
-pub(crate) fn chunks(bytes: &[u8]) -> Vec<(u32, u32)> {
-    let is_text = !bytes[..bytes.len().min(8000)].contains(&0);
+/// Git's test for text, where no attribute decides.
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
+    !bytes[..bytes.len().min(8000)].contains(&0)
+}
+
+/// The chunks of a file in order of their hashes.
+pub(crate) fn chunks(bytes: &[u8], is_text: bool) -> Vec<(u32, u32)> {
     let mut all: Vec<(u32, u32)> = Vec::with_capacity(bytes.len() / 24 + 1);
     let (mut low, mut high, mut length) = (0u32, 0u32, 0u32);
     let mut rest = bytes.iter().copied().peekable();
@@ -329,15 +342,15 @@ mod tests {
     #[test]
     fn the_same_file_is_whole_and_carriage_returns_do_not_count() {
         let text = b"one\ntwo\nthree\n";
-        assert_eq!(common(&chunks(text), &chunks(text)), text.len() as u64);
-        assert_eq!(chunks(b"one\r\ntwo\r\n"), chunks(b"one\ntwo\n"));
-        assert_ne!(chunks(b"one\r\n\0"), chunks(b"one\n\0"), "in a binary file they do");
+        assert_eq!(common(&chunks(text, true), &chunks(text, true)), text.len() as u64);
+        assert_eq!(chunks(b"one\r\ntwo\r\n", true), chunks(b"one\ntwo\n", true));
+        assert_ne!(chunks(b"one\r\n", false), chunks(b"one\n", false), "in a binary file they do");
     }
 
     #[test]
     fn likeness_is_the_share_of_common_lines() {
         let (a, b) = (b"aaaa\nbbbb\ncccc\ndddd\n", b"aaaa\nbbbb\nxxxx\nyyyy\n");
-        assert_eq!(common(&chunks(a), &chunks(b)), 10);
+        assert_eq!(common(&chunks(a, true), &chunks(b, true)), 10);
     }
 
     #[test]

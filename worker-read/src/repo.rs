@@ -39,7 +39,7 @@ use crate::{
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{ObjectId, objs::FindExt as _};
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::{BTreeMap, HashSet},
     path::PathBuf,
     rc::Rc,
@@ -54,8 +54,13 @@ pub const VERDICT_BYTES: usize = 10 << 20;
 pub(crate) const MAX_SHALLOW: u64 = 16 << 20;
 /// Bytes of `info/exclude` or `info/attributes` at most.
 const MAX_INFO: u64 = 1 << 20;
+/// Missing commits for which the pack directory is listed again, as it may have changed since.
+const MAX_LISTINGS: usize = 64;
+/// Missing commits that are remembered.
+const MAX_MISSED: usize = 200_000;
 /// Files in the common directory whose change means that the repository is opened anew.
-const DECIDING: &[&str] = &["config", "shallow", "refs/replace", "packed-refs", "objects/info/alternates"];
+const DECIDING: &[&str] =
+    &["config", "shallow", "refs/replace", "packed-refs", "objects/info/alternates", "info/grafts"];
 
 /// What a file held in one of its versions; the inner `None` where it was not there or not readable.
 type Kept<T> = Option<(Version, Option<Rc<T>>)>;
@@ -111,6 +116,10 @@ pub struct Repo {
     recent: RefCell<Option<(ObjectId, usize, Rc<Recent>)>>,
     head_tree: RefCell<Option<(ObjectId, ObjectId)>>,
     doubted: Cell<bool>,
+    /// Commits that were asked for and could not be read. Forgotten with every opening, which `doubted` brings about.
+    missed: RefCell<HashSet<ObjectId>>,
+    /// The same objects for a reader who has missed enough.
+    settled: OnceCell<gix::Repository>,
 }
 
 impl Repo {
@@ -151,6 +160,8 @@ impl Repo {
             recent: RefCell::default(),
             head_tree: RefCell::default(),
             doubted: Cell::new(false),
+            missed: RefCell::default(),
+            settled: OnceCell::new(),
         })
     }
 
@@ -270,6 +281,12 @@ impl Repo {
         self.shallow.contains(id)
     }
 
+    /// True where the history of this clone ends anywhere before its roots.
+    #[must_use]
+    pub fn has_borders(&self) -> bool {
+        !self.shallow.is_empty()
+    }
+
     /// Parents of the commit, as far as this clone has them.
     #[must_use]
     pub fn parents(&self, id: ObjectId) -> Vec<ObjectId> {
@@ -287,13 +304,32 @@ impl Repo {
 
     /// The commit, if it is there and can be read.
     pub(crate) fn commit<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
-        let found = self.git.objects.find(&id, buffer).ok();
+        let found = self.may_be_there(id).then(|| self.git.objects.find(&id, buffer).ok()).flatten();
         let commit =
             found.filter(|data| data.kind == gix::objs::Kind::Commit).and_then(|data| Commit::parse(data.data));
         if commit.is_none() {
+            let mut missed = self.missed.borrow_mut();
+            if missed.len() < MAX_MISSED {
+                missed.insert(id);
+            }
             self.doubt();
         }
         commit
+    }
+
+    /// Whether it is worth looking for `id`. The library lists the pack directory again for each object that is missing,
+    /// and a commit may name a hundred thousand parents that never were.
+    fn may_be_there(&self, id: ObjectId) -> bool {
+        let missed = self.missed.borrow();
+        if missed.len() < MAX_LISTINGS {
+            return true;
+        }
+        let settled = || {
+            let mut settled = self.git.clone();
+            settled.objects.refresh_never();
+            settled
+        };
+        !missed.contains(&id) && self.settled.get_or_init(settled).has_object(id)
     }
 
     /// Notes that an object could not be read. The object database keeps what it once found missing or broken, so the

@@ -10,7 +10,7 @@ use crate::{
     renames,
     repo::Repo,
     staged::{self, Unfinished},
-    submodules::{self, Inside},
+    submodules,
     worktree::{
         Untracked,
         attributes::Attributes,
@@ -69,7 +69,14 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
         }
         Err(Unfinished::Failed(failure)) => return Err(failure),
     };
-    let mut submodule = |at: usize| submodules::inside(repo, &index, at, pace, depth);
+    let mut unread = None;
+    let mut submodule = |at: usize| {
+        let inside = submodules::inside(repo, &index, at, pace, depth);
+        if inside.unread {
+            unread.get_or_insert_with(|| index.path(at).to_vec());
+        }
+        inside
+    };
     let is_repository = |path: &[u8]| {
         crate::files::bytes_path(path).is_some_and(|path| {
             let dot_git = top.join(path).join(".git");
@@ -114,7 +121,7 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
             Vec::new()
         });
     }
-    let partial = partial(stopped, unreadable.as_deref());
+    let partial = partial(stopped, unreadable.or(unread).as_deref());
     Ok(Sides { head, index, staged, differs, moved, untracked, partial })
 }
 
@@ -192,7 +199,7 @@ impl Sides {
             match found.what {
                 What::Changed { inside: Some(inside), .. } => {
                     untracked |= inside.untracked;
-                    modified |= inside != Inside { untracked: true, ..Inside::default() };
+                    modified |= inside.commit || inside.modified;
                 }
                 What::Changed { .. } | What::Unmerged(_) => modified = true,
             }

@@ -298,6 +298,20 @@ fn formats_that_cannot_be_read_are_refused_by_name() {
 }
 
 #[test]
+fn grafts_are_refused_and_a_file_that_holds_none_is_not() {
+    let place = Place::new();
+    let repo = place.at("repo");
+    let file = repo.join(".git/info/grafts");
+    fs::write(&file, "# none\n\n").expect("writable");
+    let operator = Operator { ceilings: vec![repo.clone()], ..Operator::default() };
+    assert!(start(&repo, &operator).is_ok(), "no graft in it");
+    shell(&repo, "git commit -q --allow-empty -m two; git rev-parse HEAD >> .git/info/grafts");
+    let failure = place.refused();
+    only(Reason::UnsupportedFormat, &failure);
+    assert_eq!(failure.path.expect("named").0, ".git/info/grafts");
+}
+
+#[test]
 fn an_index_that_lies_is_corrupt() {
     let place = Place::new();
     let index = place.at("repo/.git/index");

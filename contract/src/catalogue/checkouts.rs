@@ -32,8 +32,8 @@ pub const WORKTREES: Tool = Tool {
 pub const SUBMODULES: Tool = Tool {
     name: "submodule.status",
     title: "Submodule status",
-    description: "Call this to see submodules, nested too: state (` ` as recorded, `+` other commit, `-` absent, \
-        `U` conflict), both commits, dirt.",
+    description: "Call this to see submodules, nested too: state (` ` as recorded, `+` other commit, `-` absent, `U` \
+        conflict), both commits, dirt.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -43,7 +43,7 @@ pub const SUBMODULES: Tool = Tool {
             name: "path",
             kind: Kind::Text { min: 0, max: MAX_PATH_BYTES },
             required: false,
-            description: "Only submodules at or below it.",
+            description: "Only at or below it.",
         },
         CURSOR,
         REPO_ID,

@@ -14,9 +14,8 @@ pub(super) const TOOLS: &[Tool] = &[PREFLIGHT, READ];
 pub const PREFLIGHT: Tool = Tool {
     name: "repo.conflictPreflight",
     title: "Conflict preflight",
-    description: "Call this before a merge or rebase to learn whether it would conflict, and where. Computed in memory \
-        from local refs, without fetch or change. `conflicts` names paths and kinds; of a rebase also the commit where \
-        it would stop.",
+    description: "Call this before a merge or rebase to learn whether and where it would conflict, of a rebase also at \
+        which commit. In memory, no fetch.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -26,19 +25,19 @@ pub const PREFLIGHT: Tool = Tool {
             name: "targetRef",
             kind: Kind::Text { min: 1, max: MAX_REF_CHARS },
             required: true,
-            description: "Commit to merge in or rebase onto.",
+            description: "",
         },
         Argument {
             name: "currentRef",
             kind: Kind::Text { min: 0, max: MAX_REF_CHARS },
             required: false,
-            description: "Side that stays; HEAD by default.",
+            description: "Default HEAD.",
         },
         Argument {
             name: "operation",
             kind: Kind::OneOf { words: &["merge", "rebase"], default: Some("merge") },
             required: false,
-            description: "What to predict.",
+            description: "",
         },
         REPO_ID,
     ],
@@ -71,9 +70,8 @@ pub const PREFLIGHT: Tool = Tool {
 pub const READ: Tool = Tool {
     name: "conflict.read",
     title: "Read conflicts",
-    description: "Call this when a merge, rebase, cherry-pick or revert stopped at conflicts: base, ours and theirs of \
-        each unmerged path, its marker regions, and which operation waits. A cut side says `truncated`; pass \
-        `nextCursor` back as `cursor` for more files.",
+    description: "Call this when a merge, rebase, cherry-pick or revert stopped: base, ours and theirs of each unmerged path, \
+        marker regions, what waits.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -83,7 +81,7 @@ pub const READ: Tool = Tool {
             name: "maxFiles",
             kind: Kind::Integer { min: 1, max: CONFLICT_FILES.1 as i64, default: Some(CONFLICT_FILES.0 as i64) },
             required: false,
-            description: "Most files of this page.",
+            description: "",
         },
         Argument {
             name: "maxBytesPerSide",
@@ -93,7 +91,7 @@ pub const READ: Tool = Tool {
                 default: Some(CONFLICT_BYTES_PER_SIDE.0 as i64),
             },
             required: false,
-            description: "Most bytes of one side; raising it makes room for a longer answer.",
+            description: "",
         },
         CURSOR,
         REPO_ID,

@@ -20,21 +20,21 @@ const fn revision(name: &'static str, description: &'static str) -> Argument {
     Argument { name, kind: REVISION, required: false, description }
 }
 
-const BASE: Argument = revision("base", "Old side: a revision, or a range a..b or a...b.");
-const HEAD: Argument = revision("head", "New side.");
+const BASE: Argument = revision("base", "Old revision, a..b or a...b.");
+const HEAD: Argument = revision("head", "New revision.");
 
 const PATH: Argument = Argument {
     name: "path",
     kind: Kind::Text { min: 0, max: MAX_PATH_BYTES },
     required: false,
-    description: "Only this file or directory.",
+    description: "File or directory.",
 };
 
 const LIMIT: Argument = Argument {
     name: "limit",
     kind: Kind::Integer { min: 1, max: MAX_COMMIT_PATHS as i64, default: Some(DEFAULT_COMMIT_PATHS as i64) },
     required: false,
-    description: "Most files of a page.",
+    description: "",
 };
 
 const fn flag(name: &'static str, description: &'static str) -> Argument {
@@ -45,8 +45,8 @@ const fn flag(name: &'static str, description: &'static str) -> Argument {
 pub const TEXT: Tool = Tool {
     name: "diff.text",
     title: "Text diff",
-    description: "Call this to see changed lines as `git diff` prints them: working tree against index, or against \
-        `base`; `staged` for the index; `base` and `head` for two commits. For a large change call with `stat` first.",
+    description: "Call this to see changed lines as `git diff` prints them: working tree against index or `base`, `staged`, or \
+        `base` against `head`. Start large ones with `stat`.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -59,28 +59,28 @@ pub const TEXT: Tool = Tool {
             name: "paths",
             kind: Kind::ListOf { item: &Kind::Text { min: 1, max: MAX_PATH_BYTES }, min: 1, max: MAX_DIFF_PATHS },
             required: false,
-            description: "Only these.",
+            description: "",
         },
         flag("staged", "Index against HEAD or base."),
-        flag("stat", "Line counts per file, no text."),
-        flag("ignoreWhitespace", "As git diff -w."),
+        flag("stat", "Counts, no text."),
+        flag("ignoreWhitespace", ""),
         Argument {
             name: "context",
             kind: Kind::Integer { min: 0, max: DIFF_CONTEXT.1 as i64, default: Some(DIFF_CONTEXT.0 as i64) },
             required: false,
-            description: "Lines around changes.",
+            description: "",
         },
         Argument {
             name: "maxBytes",
             kind: Kind::Integer { min: 1, max: MAX_DIFF_BYTES as i64, default: Some(DEFAULT_DIFF_BYTES as i64) },
             required: false,
-            description: "Cut at a line before this.",
+            description: "",
         },
         Argument {
             name: "maxLines",
             kind: Kind::Integer { min: 1, max: u32::MAX as i64, default: None },
             required: false,
-            description: "Cut after this many.",
+            description: "",
         },
         LIMIT,
         CURSOR,
@@ -111,8 +111,8 @@ pub const TEXT: Tool = Tool {
 pub const DETAILS: Tool = Tool {
     name: "commit.details",
     title: "Commit details",
-    description: "Call this to read one commit: who, when, the whole message, and the changed files with line counts. \
-        Merges are compared with their first parent. The lines themselves are in diff.text.",
+    description: "Call this to read one commit: people, times, message, changed files with line counts (of a merge against \
+        its first parent). For lines: diff.text.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -122,7 +122,7 @@ pub const DETAILS: Tool = Tool {
             name: "commit",
             kind: Kind::Text { min: 1, max: MAX_REVISION_CHARS },
             required: true,
-            description: "A revision, for example HEAD~2.",
+            description: "",
         },
         LIMIT,
         CURSOR,
@@ -143,8 +143,7 @@ pub const DETAILS: Tool = Tool {
 pub const SEMANTIC: Tool = Tool {
     name: "diff.semantic",
     title: "Semantic diff",
-    description: "Call diff.text instead: no semantic engine is connected. This checks the arguments and returns those \
-        for diff.text.",
+    description: "Call this only to turn arguments into those for diff.text: no semantic engine is there.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -161,7 +160,7 @@ pub const SEMANTIC: Tool = Tool {
 pub const FALLBACKS: Tool = Tool {
     name: "diff.semanticFallbacks",
     title: "Semantic diff fallbacks",
-    description: "Call this to learn which paths a semantic diff leaves to diff.text, and why: without an engine, all.",
+    description: "Call this to learn why diff.semantic leaves paths to diff.text: without an engine, all.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",

@@ -14,16 +14,15 @@ const REPO_PATHS: Argument = Argument {
     name: "repoPaths",
     kind: Kind::ListOf { item: &Kind::Path, min: 1, max: MAX_FLEET },
     required: false,
-    description: "Absolute paths.",
+    description: "",
 };
 
 /// `fleet.radar`.
 pub const RADAR: Tool = Tool {
     name: "fleet.radar",
-    title: "Attention over many repositories",
-    description: "Call this to see which of many repositories need attention: conflicts, diverged or dirty ones, ahead and \
-        behind, most urgent first in `attentionStack`. One that cannot be read is a row with `error`. Needs repoPaths or \
-        repositories; never fetches.",
+    title: "Fleet radar",
+    description: "Call this to see which of many repositories need attention, most urgent first: conflicts, divergence, changes. \
+        Needs repoPaths or repositories.",
     toolset: Toolset::Fleet,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -33,13 +32,13 @@ pub const RADAR: Tool = Tool {
             name: "repositories",
             kind: Kind::ListOf { item: &Kind::Object(REPOSITORY), min: 1, max: MAX_FLEET },
             required: false,
-            description: "The same with names of yours.",
+            description: "",
         },
         Argument {
             name: "maxRepos",
             kind: Kind::Integer { min: 1, max: MAX_FLEET as i64, default: Some(DEFAULT_FLEET as i64) },
             required: false,
-            description: "Look at this many at most.",
+            description: "",
         },
     ],
     data: &[
@@ -63,10 +62,9 @@ pub const RADAR: Tool = Tool {
 /// `fleet.digest`.
 pub const DIGEST: Tool = Tool {
     name: "fleet.digest",
-    title: "What happened in many repositories",
-    description: "Call this to learn what happened since a time, for example since your last turn: commits, resets, rebases \
-        and checkouts of the reflogs of many repositories, newest first; `rewrote` marks lost history. Without repoPaths \
-        those of the application's registry are asked.",
+    title: "Fleet digest",
+    description: "Call this to learn what commits, resets, rebases and checkouts many repositories saw since a time; `rewrote` \
+        marks lost history. Default: the registry.",
     toolset: Toolset::Fleet,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -75,20 +73,20 @@ pub const DIGEST: Tool = Tool {
             name: "sinceMs",
             kind: Kind::Integer { min: 0, max: i64::MAX, default: None },
             required: true,
-            description: "Milliseconds since 1970.",
+            description: "Since 1970.",
         },
         REPO_PATHS,
         Argument {
             name: "maxEvents",
             kind: Kind::Integer { min: 1, max: DIGEST_EVENTS.1 as i64, default: Some(DIGEST_EVENTS.0 as i64) },
             required: false,
-            description: "Most events.",
+            description: "",
         },
         Argument {
             name: "allRefs",
             kind: Kind::Boolean { default: Some(false) },
             required: false,
-            description: "Also tags, remotes and stash.",
+            description: "Also tags, remotes, stash.",
         },
     ],
     data: &[

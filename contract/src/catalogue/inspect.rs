@@ -14,18 +14,15 @@ const LIMIT: Argument = Argument {
     name: "limit",
     kind: Kind::Integer { min: 1, max: MAX_STATUS_ROWS as i64, default: Some(DEFAULT_STATUS_ROWS as i64) },
     required: false,
-    description: "Most rows of this page; a long page may be cut earlier.",
+    description: "",
 };
 
 /// `repo.brief`.
 pub const BRIEF: Tool = Tool {
     name: "repo.brief",
     title: "Repository brief",
-    description: "Call this first, before touching a repository: one snapshot instead of many Git commands. Gives HEAD, \
-        branch and upstream, ahead/behind, an unfinished merge, rebase or bisect, counts of staged, unstaged, untracked \
-        and conflicted paths, stashes, submodules that need attention, the latest commits, the default branch and how \
-        commit subjects are written here. `hints` names what to look at first. Reads local data only and never fetches, \
-        so ahead/behind are as of the last fetch.",
+    description: "Call this first, before touching a repository: HEAD, upstream, an unfinished operation, counts of \
+        changes, stashes, submodules, latest commits and habits. `hints` says where to look. Never fetches.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -35,7 +32,7 @@ pub const BRIEF: Tool = Tool {
             name: "recentCommits",
             kind: Kind::Integer { min: 1, max: BRIEF_COMMITS.1 as i64, default: Some(BRIEF_COMMITS.0 as i64) },
             required: false,
-            description: "How many of the latest commits to list.",
+            description: "",
         },
         REPO_ID,
     ],
@@ -60,10 +57,8 @@ pub const BRIEF: Tool = Tool {
 pub const STATUS: Tool = Tool {
     name: "repo.status",
     title: "Repository status",
-    description: "Call this when you need to know which paths changed, for example before a commit, a merge or an edit of \
-        files that someone else may be editing. Gives branch, upstream, ahead/behind and one row per changed path with \
-        the two status columns of `git status --porcelain` (`M `, ` M`, `??`, `UU`). `changedFiles` is the true count; \
-        when `truncated` is true, pass `nextCursor` back as `cursor`.",
+    description: "Call this to know which paths changed: branch, upstream and one row per path with the columns of `git \
+        status --porcelain` (`M `, ` M`, `??`, `UU`). `changedFiles` is the true count.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -89,9 +84,8 @@ pub const STATUS: Tool = Tool {
 pub const CHANGES: Tool = Tool {
     name: "worktree.changes",
     title: "Working tree changes",
-    description: "Call this when you need staged, unstaged, untracked and conflicted paths apart, for example to see what a \
-        commit would take and what it would leave behind. A path changed in both columns stands in both lists. `totals` \
-        are the true sizes; when `truncated` is true, pass `nextCursor` back as `cursor`.",
+    description: "Call this to see what a commit would take and leave: staged, unstaged, untracked and conflicted rows \
+        apart, with true `totals`. A path may stand in two lists.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",

@@ -14,9 +14,8 @@ pub(super) const TOOLS: &[Tool] = &[REFS, REFLOG, BRANCH_STACK];
 pub const REFS: Tool = Tool {
     name: "repo.refs",
     title: "References",
-    description: "Call this when you need branches, tags, remotes or stashes by name, or where each of them leads: \
-        `refs` gives ids, upstreams and dates. Narrow with `kind` and `glob`; `totals` are true sizes. Addresses of \
-        remotes are not shown.",
+    description: "Call this to find branches, tags, remotes or stashes, with ids, upstreams and dates. Narrow with `kind` and \
+        `glob`; `totals` are true sizes.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -26,25 +25,25 @@ pub const REFS: Tool = Tool {
             name: "kind",
             kind: Kind::OneOf { words: &["local", "remote", "tags", "other"], default: None },
             required: false,
-            description: "Only these; else branches and tags.",
+            description: "Default branches and tags.",
         },
         Argument {
             name: "glob",
             kind: Kind::Text { min: 1, max: 512 },
             required: false,
-            description: "On short names; `*` crosses `/`.",
+            description: "On short names.",
         },
         Argument {
             name: "details",
             kind: Kind::Boolean { default: Some(true) },
             required: false,
-            description: "False: names alone, more per page.",
+            description: "False: names alone.",
         },
         Argument {
             name: "limit",
             kind: Kind::Integer { min: 1, max: MAX_REFS as i64, default: Some(DEFAULT_REFS as i64) },
             required: false,
-            description: "Most references of a page.",
+            description: "",
         },
         CURSOR,
         REPO_ID,
@@ -69,8 +68,8 @@ pub const REFS: Tool = Tool {
 pub const REFLOG: Tool = Tool {
     name: "repo.reflog",
     title: "Reflog",
-    description: "Call this when you look for a commit that a reset, rebase, amend or deleted work left behind, or what \
-        moved a reference: each entry says from where to where, when, by whom and why, newest first.",
+    description: "Call this to find a commit that a reset, rebase, amend or deletion left behind: each move of a reference, \
+        newest first.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -80,13 +79,13 @@ pub const REFLOG: Tool = Tool {
             name: "refName",
             kind: Kind::Text { min: 0, max: MAX_REF_CHARS },
             required: false,
-            description: "HEAD (default), a branch, `stash`, or `name@{n}` to start at n.",
+            description: "HEAD (default), branch, `stash`, `name@{n}`.",
         },
         Argument {
             name: "limit",
             kind: Kind::Integer { min: 1, max: REFLOG_ENTRIES.1 as i64, default: Some(REFLOG_ENTRIES.0 as i64) },
             required: false,
-            description: "Most entries of a page.",
+            description: "",
         },
         CURSOR,
         REPO_ID,
@@ -109,8 +108,8 @@ pub const REFLOG: Tool = Tool {
 pub const BRANCH_STACK: Tool = Tool {
     name: "repo.branchStack",
     title: "Branch stack",
-    description: "Call this before rebasing, merging or deleting the current branch: its upstream, its base and the \
-        local branches that stand on it, with commits ahead and behind from local refs, and how risky a rewrite is.",
+    description: "Call this before rebasing, merging or deleting the current branch: upstream, base, branches that stand \
+        on it, and the risk of a rewrite.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -120,13 +119,13 @@ pub const BRANCH_STACK: Tool = Tool {
             name: "baseCandidates",
             kind: Kind::ListOf { item: &Kind::Text { min: 1, max: MAX_REF_CHARS }, min: 0, max: STACK_BASES },
             required: false,
-            description: "Branches to compare with, best first; default main, master, develop, dev, trunk.",
+            description: "Best first; default main, master, develop, dev, trunk.",
         },
         Argument {
             name: "maxRelated",
             kind: Kind::Integer { min: 1, max: STACK_RELATED.1 as i64, default: Some(STACK_RELATED.0 as i64) },
             required: false,
-            description: "Most related branches to list.",
+            description: "",
         },
         REPO_ID,
     ],

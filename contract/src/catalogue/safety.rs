@@ -15,12 +15,12 @@ const RUN_DIR: Argument = Argument {
     name: "runDir",
     kind: Kind::Text { min: 0, max: MAX_PATH_BYTES },
     required: false,
-    description: "One of the operator's run directories; absent: all.",
+    description: "Default: all.",
 };
 
-const RECORD_ID: Argument = Argument { description: "Id in the run directory, if known.", ..REPO_ID };
+const RECORD_ID: Argument = Argument { description: "Id in the run directory.", ..REPO_ID };
 
-const LIMIT: Argument = integer("limit", 200, 50, "Most rows.");
+const LIMIT: Argument = integer("limit", 200, 50, "");
 
 const fn integer(name: &'static str, max: i64, default: i64, description: &'static str) -> Argument {
     Argument { name, kind: Kind::Integer { min: 1, max, default: Some(default) }, required: false, description }
@@ -57,14 +57,13 @@ const fn tool(
 pub const TIMELINE: Tool = tool(
     "safety.timeline",
     "Safety timeline",
-    "Call this when work seems lost or before anything risky: restore points and movements of HEAD, newest first, with the \
-     commits before and after each. `repo.reflog` pages further back.",
+    "Call this when work seems lost or before anything risky: restore points and moves of HEAD, newest first.",
     &[
         REPO_PATH,
         LIMIT,
-        integer("reflogLimit", 100, 12, "Most reflog rows."),
-        boolean("includeReflog", "List movements of HEAD."),
-        boolean("includeRestorePoints", "List restore points."),
+        integer("reflogLimit", 100, 12, ""),
+        boolean("includeReflog", ""),
+        boolean("includeRestorePoints", ""),
         RUN_DIR,
         RECORD_ID,
     ],
@@ -86,9 +85,8 @@ pub const TIMELINE: Tool = tool(
 pub const EVENT_DETAILS: Tool = tool(
     "safety.eventDetails",
     "Safety event",
-    "Call this with the `id` of an event of `safety.timeline` to find it again, also when HEAD has moved since; without an \
-     id it gives the newest.",
-    &[REPO_PATH, text("eventId", "`id` of an event."), RUN_DIR, RECORD_ID],
+    "Call this to find an event of safety.timeline again by its `id`, also when HEAD moved; without one, the newest.",
+    &[REPO_PATH, text("eventId", ""), RUN_DIR, RECORD_ID],
     &[
         field("event", Shape::NullableObject(EVENT), "Null where there is none of that id."),
         field("eventFound", Shape::Boolean, "There is one."),
@@ -104,8 +102,7 @@ pub const EVENT_DETAILS: Tool = tool(
 pub const LATEST_RESTORE_POINT: Tool = tool(
     "flux.latestRestorePoint",
     "Latest restore point",
-    "Call this to see whether the last guarded operation (rebase, reset and the like) can be undone or redone from where the \
-     repository is now.",
+    "Call this to see whether the last guarded operation (rebase, reset) can be undone or redone now.",
     &[REPO_PATH, RUN_DIR, RECORD_ID],
     &[
         field("latestRestorePoint", Shape::NullableObject(RESTORE_POINT), "The newest."),
@@ -122,8 +119,7 @@ pub const LATEST_RESTORE_POINT: Tool = tool(
 pub const RESTORE_POINTS: Tool = tool(
     "flux.restorePoints",
     "Restore points",
-    "Call this to list the restore points that are recorded for a repository, newest first, each with what it would take to \
-     undo or redo it.",
+    "Call this to list restore points, newest first, and whether each can be undone or redone.",
     &[REPO_PATH, LIMIT, RUN_DIR, RECORD_ID],
     &[RESTORE_LIST, RESTORE_COUNT, RESTORE_TRUNCATED, APPROVAL_REQUIRED, APPROVAL_MESSAGE, PROBLEMS],
 );
@@ -132,8 +128,8 @@ pub const RESTORE_POINTS: Tool = tool(
 pub const RESTORE_POINT_DETAILS: Tool = tool(
     "flux.restorePointDetails",
     "Restore point",
-    "Call this with the `id` of a restore point to see it alone; without an id it gives the newest.",
-    &[REPO_PATH, text("restorePointId", "`id` of a restore point."), RUN_DIR, RECORD_ID],
+    "Call this to see one restore point by its `id`; without one, the newest.",
+    &[REPO_PATH, text("restorePointId", ""), RUN_DIR, RECORD_ID],
     &[
         field("restorePoint", Shape::NullableObject(RESTORE_POINT), "Null where there is none of that id."),
         RESTORE_COUNT,
@@ -150,12 +146,12 @@ pub const OPERATION_STATUS: Tool = Tool {
     ..tool(
         "operation.status",
         "State of a proposal",
-        "Call this to learn what became of a proposed write, with the `previewId` that the proposal was answered with.",
+        "Call this to learn what became of a proposed write, by the previewId it was answered with.",
         &[Argument {
             name: "previewId",
             kind: Kind::Word { max: 128 },
             required: true,
-            description: "Letters, digits, `_` and `-`.",
+            description: "Letters, digits, `_`, `-`.",
         }],
         &[
             field("previewId", Shape::Text, "The proposal."),

@@ -14,8 +14,8 @@ pub(super) const TOOLS: &[Tool] = &[SCOPE];
 pub const SCOPE: Tool = Tool {
     name: "repo.scope",
     title: "Scope of a path",
-    description: "Call this before editing a directory or file: its uncommitted changes, latest commits, how much happened \
-        lately and who owns it by CODEOWNERS. Paths are literal, globs are not expanded.",
+    description: "Call this before editing a file or directory: its changes, latest commits, churn and owners by CODEOWNERS. \
+        The path is literal, no glob.",
     toolset: Toolset::Inspect,
     annotations: Annotations::LOCAL_READ,
     source: "local-git",
@@ -25,19 +25,19 @@ pub const SCOPE: Tool = Tool {
             name: "path",
             kind: Kind::Text { min: 1, max: MAX_PATH_BYTES },
             required: true,
-            description: "Relative to the top; `.` for all.",
+            description: "Relative to the top; `.` is all.",
         },
         Argument {
             name: "recentCommits",
             kind: Kind::Integer { min: 1, max: SCOPE_COMMITS.1 as i64, default: Some(SCOPE_COMMITS.0 as i64) },
             required: false,
-            description: "How many of the latest commits to list.",
+            description: "",
         },
         Argument {
             name: "churnDays",
             kind: Kind::Integer { min: 1, max: 365, default: Some(90) },
             required: false,
-            description: "Days to count commits of.",
+            description: "",
         },
         REPO_ID,
     ],

@@ -7,27 +7,19 @@ use crate::{
 };
 
 /// Which repository.
-pub(super) const REPO_PATH: Argument = Argument {
-    name: "repoPath",
-    kind: Kind::Path,
-    required: true,
-    description: "Absolute path of the repository or a directory in it.",
-};
+pub(super) const REPO_PATH: Argument =
+    Argument { name: "repoPath", kind: Kind::Path, required: true, description: "Absolute path." };
 
 /// A label without effect on what is read.
-pub(super) const REPO_ID: Argument = Argument {
-    name: "repoId",
-    kind: Kind::Text { min: 0, max: MAX_REPO_ID_CHARS },
-    required: false,
-    description: "Audit label.",
-};
+pub(super) const REPO_ID: Argument =
+    Argument { name: "repoId", kind: Kind::Text { min: 0, max: MAX_REPO_ID_CHARS }, required: false, description: "" };
 
 /// Where a page starts.
 pub(super) const CURSOR: Argument = Argument {
     name: "cursor",
     kind: Kind::Text { min: 0, max: MAX_CURSOR_CHARS },
     required: false,
-    description: "nextCursor of the last page.",
+    description: "Last nextCursor.",
 };
 
 /// Fields of `partial`.

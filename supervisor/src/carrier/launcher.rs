@@ -9,7 +9,7 @@ use bulkhead_ipc::{
     codec::{decode, encode},
     edge::{
         WorkerKind,
-        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, StatusOf, ToLauncher},
+        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, StatusOf, TOO_FAST, ToLauncher},
     },
 };
 use bulkhead_sandbox::handover::{self, Received};
@@ -19,15 +19,19 @@ use std::{
     io::{self, ErrorKind},
     os::fd::{AsFd, OwnedFd},
     rc::Rc,
+    time::Duration,
 };
 use tokio::{
     io::{Interest, unix::AsyncFd},
     sync::{Notify, mpsc, oneshot},
     task::{AbortHandle, spawn_local},
+    time::sleep,
 };
 
 /// Workers from request to end. The launcher takes one more than its own limit of 32 for an attack and ends.
 const MAX_LIVE: usize = 30;
+/// Time after which a worker is asked for again that the launcher would not start so soon: it saves up for three.
+const AGAIN: Duration = Duration::from_millis(50);
 /// What every request is told once the launcher is gone.
 pub const GONE: &str = "the launcher ended; restart the server";
 
@@ -108,9 +112,14 @@ impl Carrier for Launcher {
             if path.as_ref().is_some_and(|path| path.len() > MAX_SPAWN_PATH) {
                 return Err(StartError::new("the path is too long for a worker"));
             }
-            let answer = edge.request_spawn(kind, path)?;
-            let started = answer.await.unwrap_or_else(|_| Err(StartError::new(GONE)))?;
-            started.into_link(kind)
+            loop {
+                let answer = edge.request_spawn(kind, path.clone())?;
+                match answer.await.unwrap_or_else(|_| Err(StartError::new(GONE))) {
+                    // whoever waits has a deadline and drops this at it
+                    Err(e) if e.too_fast => sleep(AGAIN).await,
+                    started => return started?.into_link(kind),
+                }
+            }
         })
     }
 
@@ -250,7 +259,8 @@ impl Edge {
             FromLauncher::SpawnFailed { ticket, errno, step } => {
                 let asker = self.open.borrow_mut().spawns.remove(&ticket).ok_or(UNASKED)?;
                 let reason = io::Error::from_raw_os_error(errno);
-                let _ = asker.send(Err(StartError::new(format!("{} failed: {reason}", printable(step.as_bytes())))));
+                let why = format!("{} failed: {reason}", printable(step.as_bytes()));
+                let _ = asker.send(Err(StartError { too_fast: step == TOO_FAST, ..StartError::new(why) }));
                 self.ended.notify_one();
             }
             FromLauncher::Ended { pid, end } => {

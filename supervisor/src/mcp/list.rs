@@ -139,6 +139,7 @@ mod tests {
     #[test]
     fn the_whole_list_is_small() {
         const LIMIT: usize = 40_000;
+        const PER_TOOL: usize = 1_050;
         let mut settings = settings();
         for schemas in [OutputSchemas::Brief, OutputSchemas::Full, OutputSchemas::None] {
             settings.output_schemas = schemas;
@@ -147,6 +148,9 @@ mod tests {
                 eprintln!("tools/list {} {schemas:?}: {bytes} bytes, about {} tokens", era.version(), bytes / 4);
                 // full schemas are for code generators, who ask for them
                 assert!(bytes < LIMIT || schemas == OutputSchemas::Full, "{bytes}");
+                // later tools have to fit too
+                let share = PER_TOOL * catalogue::TOOLS.len();
+                assert!(bytes <= share || schemas == OutputSchemas::Full, "{bytes} of {share}");
             }
         }
     }

@@ -134,6 +134,15 @@ pub(super) fn submodules(repo: &Repo, ask: &asks::Submodules, pace: &Pace) -> Re
             ),
         });
     }
+    if let (Some(path), None) = (&left.unread, &partial) {
+        let (path, _) = text_of(path);
+        partial = Some(Partial {
+            reason: "unreadable".to_owned(),
+            details: format!(
+                "At least {path} is checked out and could not be read; ask about it by its own path to learn why."
+            ),
+        });
+    }
     let more = full || left.stopped.is_some();
     Ok(Submodules {
         total,

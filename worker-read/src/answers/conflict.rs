@@ -81,7 +81,11 @@ pub(super) fn preflight(repo: &Repo, ask: &asks::Preflight, pace: &Pace) -> Resu
         (base, conflicts)
     };
     answer.merge_base_oid = base.map(|id| id.to_string());
-    answer.guidance = preflight_guidance(answer.status, ask.rebase).to_owned();
+    answer.guidance = match (base, repo.has_borders()) {
+        (None, true) => BASE_BEYOND_BORDER,
+        _ => preflight_guidance(answer.status, ask.rebase),
+    }
+    .to_owned();
     answer.conflict_count = conflicts.len() as u64;
     // each path stands in the answer twice
     let mut budget = Budget::new(PREFLIGHT_PATHS, ask.chars);
@@ -123,6 +127,10 @@ fn replayed(repo: &Repo, replay: &rebase::Replay) -> RebasePreflight {
         stopped_at,
     }
 }
+
+/// Where a shallow clone does not reach down to a common ancestor.
+const BASE_BEYOND_BORDER: &str = "What this clone holds of the two histories shares no commit, but it is shallow: they may meet beyond its border, which \
+     `git fetch --unshallow` brings. Until then Git judges as is said here.";
 
 fn preflight_guidance(status: PreflightStatus, rebase: bool) -> &'static str {
     match (status, rebase) {

@@ -8,14 +8,12 @@ use crate::{
     diff::{
         abbreviate::Abbreviation,
         attributes::Disk,
-        contents,
         lines::Rules,
         page::{Cursor, Page, Place},
         pairs::Pair,
         patch::{Patch, Printer, Style, algorithm, percent},
         paths::Paths,
         sides::{self, Found, Item, Renames},
-        trees,
     },
     files, history,
     pace::{Pace, Stopped},
@@ -368,7 +366,7 @@ fn find(repo: &Repo, what: &What, paths: &Paths, pace: &Pace) -> Result<Found, U
     let renames = rename_limit(repo);
     match what {
         What::Trees(old, new) => {
-            let pairs = changes(repo, *old, *new, paths, renames, pace)?;
+            let pairs = sides::trees(repo, *old, *new, paths, renames, pace)?;
             Ok(Found { items: pairs.into_iter().map(Item::Pair).collect(), partial: None })
         }
         What::Staged(base) => {
@@ -378,20 +376,6 @@ fn find(repo: &Repo, what: &What, paths: &Paths, pace: &Pace) -> Result<Found, U
         What::Worktree => sides::worktree(repo, paths, renames, pace),
         What::WorktreeAndTree(base) => sides::worktree_and_tree(repo, Some(*base), paths, renames, pace),
     }
-}
-
-/// Changes between two trees, renames detected.
-fn changes(
-    repo: &Repo,
-    old: Option<ObjectId>,
-    new: Option<ObjectId>,
-    paths: &Paths,
-    renames: Renames,
-    pace: &Pace,
-) -> Result<Vec<Pair>, Unfinished> {
-    let pairs = trees::changes(&repo.git, old, new, paths, pace)?;
-    let contents = |side: &crate::changes::Side| contents::blob(repo, &side.id, contents::MAX_READ / 2).ok();
-    sides::renamed(pairs, &contents, renames, pace)
 }
 
 /// `diff.renames` and `diff.renameLimit`, the latter no larger than Git's default.
@@ -446,7 +430,7 @@ pub(super) fn details(repo: &Repo, ask: &asks::CommitDetails, pace: &Pace) -> Re
         next_cursor: None,
         partial: None,
     };
-    let pairs = match changes(repo, old, Some(new), &Paths::default(), rename_limit(repo), pace) {
+    let pairs = match sides::trees(repo, old, Some(new), &Paths::default(), rename_limit(repo), pace) {
         Ok(pairs) => pairs,
         Err(Unfinished::Failed(failure)) => return Err(failure),
         Err(Unfinished::Stopped(why)) => return Ok(stopped(answer, why)),

@@ -324,7 +324,9 @@ mod tests {
                 bytes.truncate(random() as usize % (bytes.len() + 1));
             }
             if let Some(filters) = written(&bytes, -1) {
-                (0..4).for_each(|position| _ = filters.may_change(position, &keys));
+                for position in 0..4 {
+                    let _ = filters.may_change(position, &keys);
+                }
             }
         }
     }

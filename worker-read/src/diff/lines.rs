@@ -1,7 +1,8 @@
 //! Which lines of two texts differ: Git's algorithms and its rules for where a change that can slide is shown.
 //! Trust: texts are the repository's, of bounded size; the comparison holds a few words of memory per line.
 
-use gix::diff::blob::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput, Interner};
+pub use gix::diff::blob::Algorithm;
+use gix::diff::blob::{Diff, IndentHeuristic, IndentLevel, InternedInput, Interner};
 use std::hash::{Hash, Hasher};
 
 /// Two texts, line by line, and which lines were removed and added.

@@ -54,7 +54,7 @@ impl Pair {
 /// [`Stopped`] when the time is over.
 pub fn with_renames(
     pairs: Vec<Pair>,
-    contents: &dyn Fn(&Side) -> Option<Vec<u8>>,
+    contents: renames::Contents<'_>,
     limit: usize,
     pace: &Pace,
 ) -> Result<Vec<Pair>, Stopped> {

@@ -200,7 +200,7 @@ impl<'a> Printer<'a> {
             _ => DiffRule::Unspecified,
         });
         // `Some` where attributes or configuration decide
-        let decided = rules.each_ref().map(|rule| self.decided(rule));
+        let decided = rules.each_ref().map(|rule| decided(self.repo, rule));
         let mut binary = decided.contains(&Some(true));
         if !binary {
             for (side, decided) in [(&mut old, decided[0]), (&mut new, decided[1])] {
@@ -270,19 +270,6 @@ impl<'a> Printer<'a> {
         Driver::Default
     }
 
-    /// Whether a driver says that contents are binary, or that they are not.
-    fn decided(&self, rule: &DiffRule) -> Option<bool> {
-        match rule {
-            DiffRule::Unspecified => None,
-            DiffRule::Text => Some(false),
-            DiffRule::Binary => Some(true),
-            DiffRule::Driver(name) => {
-                let config = self.repo.git.config_snapshot();
-                config.plumbing().boolean_by("diff", Some(name[..].into()), "binary").ok().flatten()
-            }
-        }
-    }
-
     /// The rules with the algorithm that a driver demands.
     fn rules_of(&self, rules: &[DiffRule; 2]) -> Rules {
         let DiffRule::Driver(name) = &rules[1] else { return self.style.rules };
@@ -314,6 +301,19 @@ impl std::fmt::Debug for Printer<'_> {
 impl<'s> Shown<'s> {
     fn of(side: &'s Side, dirty: bool) -> Self {
         Self { path: &side.path, mode: side.mode, id: side.id, bytes: None, dirty }
+    }
+}
+
+/// Whether attributes or configuration say that contents are binary, or that they are not.
+pub(super) fn decided(repo: &Repo, rule: &DiffRule) -> Option<bool> {
+    match rule {
+        DiffRule::Unspecified => None,
+        DiffRule::Text => Some(false),
+        DiffRule::Binary => Some(true),
+        DiffRule::Driver(name) => {
+            let config = repo.git.config_snapshot();
+            config.plumbing().boolean_by("diff", Some(name[..].into()), "binary").ok().flatten()
+        }
     }
 }
 

@@ -4,14 +4,16 @@
 use super::{
     attributes::Disk,
     combined::Unmerged,
-    contents::{self, MAX_TEXT},
+    contents,
     pairs::{self, Pair},
     paths::Paths,
+    trees,
 };
 use crate::{
     changes::{Letter, Side, normalised},
     index::Snapshot,
     pace::Pace,
+    renames,
     repo::Repo,
     staged::{self, Staged, Unfinished},
     status::{self, Sides},
@@ -27,6 +29,9 @@ use gix::{
     index::entry::{Flags, Mode},
 };
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+
+/// Bytes of a file that is compared with others to find what was renamed at most.
+const MAX_COMPARED: u64 = 32 << 20;
 
 /// One thing to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +85,8 @@ pub fn staged(
     all.extend(deleted.into_iter().map(|old| Pair::new(Some(old), None)));
     all.extend(changed.into_iter().map(|(old, new)| Pair::new(Some(old), Some(new))));
     all.retain(|pair| paths.holds(pair.path()));
-    let contents = |side: &Side| contents::blob(repo, &side.id, MAX_TEXT).ok();
+    let disk = RefCell::new(Disk::new(repo, repo.index().ok()));
+    let contents = |side: &Side| read(repo, &disk, side);
     let mut items: Vec<Item> = renamed(all, &contents, renames, pace)?.into_iter().map(Item::Pair).collect();
     let unmerged = unmerged.iter().map(|(at, _)| index.path(*at)).filter(|path| paths.holds(path));
     items.extend(unmerged.map(|path| Item::Named(path.to_vec())));
@@ -179,7 +185,7 @@ pub fn worktree_and_tree(
         {
             pace.step(1)?;
             let bytes = if new.mode == Mode::COMMIT { None } else { contents(new) };
-            let id = bytes.and_then(|bytes| gix::objs::compute_hash(hash, gix::objs::Kind::Blob, &bytes).ok());
+            let id = bytes.and_then(|(bytes, _)| gix::objs::compute_hash(hash, gix::objs::Kind::Blob, &bytes).ok());
             new.id = id.unwrap_or(new.id);
         }
     }
@@ -195,12 +201,9 @@ pub fn worktree_and_tree(
 }
 
 /// Pairs with renames, by path.
-///
-/// # Errors
-/// When the time is over.
-pub fn renamed(
+fn renamed(
     mut all: Vec<Pair>,
-    contents: &dyn Fn(&Side) -> Option<Vec<u8>>,
+    contents: renames::Contents<'_>,
     renames: Renames,
     pace: &Pace,
 ) -> Result<Vec<Pair>, Unfinished> {
@@ -265,10 +268,33 @@ fn on_disk(repo: &Repo, disk: &mut Disk<'_>, old: Option<Side>, entry: &Side, wh
     Some(Pair { dirty: inside.modified, ..Pair::new(old, new) })
 }
 
-/// Contents of a side whose null id says that it is on disk.
-fn read(repo: &Repo, disk: &RefCell<Disk<'_>>, side: &Side) -> Option<Vec<u8>> {
-    if side.id.is_null() {
-        return disk.borrow_mut().contents(&side.path, side.mode, MAX_TEXT).ok();
+/// Contents of a side, which are on disk where its id is null, and whether they are text.
+fn read(repo: &Repo, disk: &RefCell<Disk<'_>>, side: &Side) -> Option<(Vec<u8>, bool)> {
+    let mut disk = disk.borrow_mut();
+    let bytes = match side.id.is_null() {
+        true => disk.contents(&side.path, side.mode, MAX_COMPARED),
+        false => contents::blob(repo, &side.id, MAX_COMPARED),
     }
-    contents::blob(repo, &side.id, MAX_TEXT).ok()
+    .ok()?;
+    let decided = super::patch::decided(repo, &disk.rule(&side.path).diff);
+    let is_text = !decided.unwrap_or_else(|| contents::is_binary(&bytes));
+    Some((bytes, is_text))
+}
+
+/// All files that differ between two trees, renames detected.
+///
+/// # Errors
+/// As [`trees::changes`].
+pub fn trees(
+    repo: &Repo,
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+    paths: &Paths,
+    renames: Renames,
+    pace: &Pace,
+) -> Result<Vec<Pair>, Unfinished> {
+    let pairs = trees::changes(&repo.git, old, new, paths, pace)?;
+    let index = if repo.is_bare() { None } else { repo.index().ok() };
+    let disk = RefCell::new(Disk::new(repo, index));
+    renamed(pairs, &|side| read(repo, &disk, side), renames, pace)
 }

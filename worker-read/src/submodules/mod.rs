@@ -15,6 +15,7 @@ use crate::{
     worktree::Untracked,
 };
 use bulkhead_contract::{
+    failure::ReadFailure,
     limits::{BRIEF_ATTENTION_ROWS, MAX_SUBMODULE_DEPTH, MAX_SUBMODULES},
     path::text_of,
     results::{BriefSubmodules, SubmoduleRow, SubmoduleState},
@@ -34,6 +35,8 @@ pub struct Inside {
     pub modified: bool,
     /// It holds untracked files.
     pub untracked: bool,
+    /// Something is checked out that may not be read, or not in full: there may be more than the others say.
+    pub unread: bool,
 }
 
 impl Inside {
@@ -56,10 +59,13 @@ impl Inside {
 /// A submodule that was opened before.
 #[derive(Debug)]
 pub struct Nested {
-    /// `None` where nothing is checked out, or what is there may not be read.
+    /// `None` where nothing is checked out, or what is there may not be read. Either is looked into anew each time: what
+    /// would mend it leaves no trace in `.git`.
     repo: Option<Rc<Repo>>,
     /// Version of its `.git`. Another one means that it is looked for anew.
     dot_git: Version,
+    /// What is checked out may not be read.
+    refused: bool,
 }
 
 /// The submodule at `path` of `repo`, if it is checked out and may be read.
@@ -67,31 +73,40 @@ pub struct Nested {
 pub fn checked_out(repo: &Repo, path: &[u8]) -> Option<Rc<Repo>> {
     let worktree = repo.found.worktree.as_deref()?.join(files::bytes_path(path)?);
     let dot_git = files::version(&worktree.join(".git"));
+    let mut held = repo.nested.borrow_mut();
     if dot_git.is_absent() {
+        held.remove(path);
         return None;
     }
-    let mut held = repo.nested.borrow_mut();
     if let Some(nested) = held.get(path)
         && nested.dot_git == dot_git
-        && nested.repo.as_ref().is_none_or(|repo| repo.is_current())
+        && let Some(open) = &nested.repo
+        && open.is_current()
     {
-        return nested.repo.clone();
+        return Some(Rc::clone(open));
     }
-    let opened = open(repo, &worktree);
+    let (opened, refused) = open(repo, &worktree).map_or((None, true), |opened| (opened, false));
     if held.len() >= MAX_OPEN {
         held.pop_first();
     }
-    held.insert(path.to_vec(), Nested { repo: opened.clone(), dot_git });
+    held.insert(path.to_vec(), Nested { repo: opened.clone(), dot_git, refused });
     opened
 }
 
-fn open(parent: &Repo, worktree: &std::path::Path) -> Option<Rc<Repo>> {
+/// True where [`checked_out`] just gave nothing although something is there: it may not be read.
+#[must_use]
+pub fn is_refused(repo: &Repo, path: &[u8]) -> bool {
+    repo.nested.borrow().get(path).is_some_and(|nested| nested.refused)
+}
+
+/// `None` where nothing is checked out. Why a submodule is refused is told to those who ask about it by its own path.
+fn open(parent: &Repo, worktree: &std::path::Path) -> Result<Option<Rc<Repo>>, ReadFailure> {
     // a link on the way would lead to another place than the one that the index names
-    if std::fs::canonicalize(worktree).ok()? != worktree {
-        return None;
+    if std::fs::canonicalize(worktree).ok().is_none_or(|real| real != worktree) {
+        return Ok(None);
     }
-    let found = discover::submodule(worktree, &parent.found, &parent.operator.trust).ok()??;
-    Repo::open(found, parent.operator.clone(), Caches::Nested).ok().map(Rc::new)
+    let Some(found) = discover::submodule(worktree, &parent.found, &parent.operator.trust)? else { return Ok(None) };
+    Repo::open(found, parent.operator.clone(), Caches::Nested).map(|repo| Some(Rc::new(repo)))
 }
 
 /// What differs inside the submodule whose gitlink is at `at` of `repo`'s index. Nothing does where it is not checked out.
@@ -100,16 +115,22 @@ pub fn inside(repo: &Repo, index: &Snapshot, at: usize, pace: &Pace, depth: usiz
     if depth >= MAX_SUBMODULE_DEPTH {
         return Inside::default();
     }
-    let Some(nested) = checked_out(repo, index.path(at)) else { return Inside::default() };
+    let path = index.path(at);
+    let Some(nested) = checked_out(repo, path) else {
+        return Inside { unread: is_refused(repo, path), ..Inside::default() };
+    };
     let Some(head) = head_of(&nested) else { return Inside::default() };
-    let (modified, untracked) = status::read(&nested, Untracked::default(), pace, depth + 1).map_or_else(
+    let (modified, untracked, unread) = status::read(&nested, Untracked::default(), pace, depth + 1).map_or_else(
         |_| {
             nested.doubt();
-            (false, false)
+            (false, false, true)
         },
-        |sides| sides.dirt(),
+        |sides| {
+            let (modified, untracked) = sides.dirt();
+            (modified, untracked, sides.partial.is_some())
+        },
     );
-    Inside { commit: head != index.state.entry(at).id, modified, untracked }
+    Inside { commit: head != index.state.entry(at).id, modified, untracked, unread }
 }
 
 fn head_of(repo: &Repo) -> Option<ObjectId> {

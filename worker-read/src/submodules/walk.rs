@@ -1,7 +1,7 @@
 //! All gitlinks of a repository, those of its submodules included, each with its state.
 //! Trust: every submodule on the way was opened as strictly as its superproject; depth and number are bounded.
 
-use super::{checked_out, declared::Declared, head_of};
+use super::{checked_out, declared::Declared, head_of, is_refused};
 use crate::{
     index::Snapshot,
     pace::{Pace, Stopped},
@@ -12,10 +12,12 @@ use gix::ObjectId;
 use std::ops::ControlFlow;
 
 /// Why a walk did not see all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Left {
     /// Submodules are nested more deeply than is followed.
     pub too_deep: bool,
+    /// The first that is checked out and may not be read.
+    pub unread: Option<Vec<u8>>,
     /// The time was used up.
     pub stopped: Option<Stopped>,
 }
@@ -88,6 +90,9 @@ fn level(
             continue;
         }
         let (state, commit, head) = state_of(repo, index, at, &declared);
+        if head.is_none() && left.unread.is_none() && is_refused(repo, path) {
+            left.unread = Some(whole.clone());
+        }
         if is_within {
             visit(&Submodule { repo, index, at, path: &whole, state, commit, head, declared: &declared, depth })?;
         }

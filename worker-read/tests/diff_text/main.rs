@@ -2,6 +2,9 @@
 //! Trust: test only; `BULKHEAD_DIFF_REPOSITORY` names one more repository, of which `BULKHEAD_SLOW=1` compares 500 pairs.
 #![cfg(unix)]
 
+mod generated;
+mod patches;
+#[path = "../support/mod.rs"]
 mod support;
 
 use bulkhead_contract::results::{Omission, TextDiff};
@@ -163,6 +166,6 @@ fn commits_of_a_named_repository_are_shown_as_git_shows_them() {
             Err(fault) => faults.push(fault),
         }
     }
-    println!("{same} of {wanted} agree");
+    eprintln!("{same} of {wanted} agree");
     assert!(faults.is_empty(), "{same} of {wanted} agree:\n{}", faults.join("\n"));
 }
