@@ -176,7 +176,7 @@ impl<'a> Printer<'a> {
         let paths = [pair.old.as_ref().map_or(side.path, |old| &old.path[..]), side.path];
         let rules =
             paths.map(|path| if is_file(side.mode) { self.disk.rule(path).diff } else { DiffRule::Unspecified });
-        let decided = rules.each_ref().map(|rule| self.decided(rule));
+        let decided = rules.each_ref().map(|rule| decided(self.repo, rule));
         patch.binary = decided.contains(&Some(true));
         if !patch.binary && decided.contains(&None) && self.load(&mut side).is_ok() {
             let bytes = side.bytes.as_deref().unwrap_or_default();

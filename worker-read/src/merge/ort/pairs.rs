@@ -314,7 +314,7 @@ impl Search<'_, '_, '_> {
         {
             let mut buffer = Vec::new();
             let blob = scratch.find_blob(&id, &mut buffer).map_err(|_| scratch.failure())?;
-            let chunks = renames::chunks(blob.data);
+            let chunks = renames::chunks(blob.data, renames::is_text(blob.data));
             self.held += chunks.len();
             shape = Some(Shape { size: blob.data.len() as u64, chunks });
         }
