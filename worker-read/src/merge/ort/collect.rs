@@ -4,7 +4,7 @@
 //! A directory that is the same in all three is not entered. One that only one side changed is entered last, and only
 //! where files that this side deleted or moved have to be found again.
 
-use super::{BASE, Entry, MAX_PATHS, Open, Slot, too_much};
+use super::{BASE, Entry, MAX_PATHS, Open, Paths, Slot, too_much};
 use crate::merge::scratch::Scratch;
 use bulkhead_contract::failure::ReadFailure;
 use gix::{ObjectId, objs::FindExt as _};
@@ -54,11 +54,8 @@ pub(super) struct Side {
 }
 
 /// Walks base, ours and theirs.
-pub(super) fn all(
-    scratch: &Scratch<'_>,
-    trees: [ObjectId; 3],
-) -> Result<(BTreeMap<Vec<u8>, Slot>, [Side; 2]), ReadFailure> {
-    let mut walk = Walk { scratch, paths: BTreeMap::new(), sides: Default::default(), puts_off: [true; 2] };
+pub(super) fn all(scratch: &Scratch<'_>, trees: [ObjectId; 3]) -> Result<(Paths, [Side; 2]), ReadFailure> {
+    let mut walk = Walk { scratch, paths: Paths::new(), sides: Default::default(), puts_off: [true; 2] };
     walk.directory(b"", trees.map(Some), 0, 0)?;
     for side in 0..2 {
         let decided = walk.sides[side].wanted.is_empty();
@@ -87,7 +84,7 @@ fn directories(open: &Open) -> [Option<ObjectId>; 3] {
 
 struct Walk<'a, 'b> {
     scratch: &'a Scratch<'b>,
-    paths: BTreeMap<Vec<u8>, Slot>,
+    paths: Paths,
     sides: [Side; 2],
     puts_off: [bool; 2],
 }

@@ -145,9 +145,12 @@ struct Merge<'a, 'b> {
     labels: [&'a str; 2],
     /// How many merges of merge bases this one is inside of.
     level: u8,
-    paths: BTreeMap<Vec<u8>, Slot>,
+    paths: Paths,
     unmerged: BTreeMap<Vec<u8>, Conflict>,
 }
+
+/// All paths that were met.
+type Paths = BTreeMap<Vec<u8>, Slot>;
 
 /// What is known of a path.
 #[derive(Debug, Clone)]
