@@ -19,6 +19,7 @@ use std::{
     io::{self, ErrorKind},
     os::fd::{AsFd, OwnedFd},
     rc::Rc,
+    time::Duration,
 };
 use tokio::{
     io::{Interest, unix::AsyncFd},
@@ -101,6 +102,13 @@ impl Drop for Launcher {
     }
 }
 
+/// The step at which the launcher refuses to start more workers in a second than it is willing to.
+const TOO_SOON: &str = "rate";
+/// Before such a worker is asked for again.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long it is asked for; a call's own time may be over before.
+const PATIENCE: Duration = Duration::from_secs(8);
+
 impl Carrier for Launcher {
     fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
         let edge = Rc::clone(&self.edge);
@@ -108,9 +116,15 @@ impl Carrier for Launcher {
             if path.as_ref().is_some_and(|path| path.len() > MAX_SPAWN_PATH) {
                 return Err(StartError::new("the path is too long for a worker"));
             }
-            let answer = edge.request_spawn(kind, path)?;
-            let started = answer.await.unwrap_or_else(|_| Err(StartError::new(GONE)))?;
-            started.into_link(kind)
+            let until = tokio::time::Instant::now() + PATIENCE;
+            loop {
+                let answer = edge.request_spawn(kind, path.clone())?;
+                match answer.await.unwrap_or_else(|_| Err(StartError::new(GONE))) {
+                    // a question about many repositories starts many workers
+                    Err(e) if e.too_soon && tokio::time::Instant::now() < until => tokio::time::sleep(PAUSE).await,
+                    started => return started?.into_link(kind),
+                }
+            }
         })
     }
 
@@ -250,7 +264,8 @@ impl Edge {
             FromLauncher::SpawnFailed { ticket, errno, step } => {
                 let asker = self.open.borrow_mut().spawns.remove(&ticket).ok_or(UNASKED)?;
                 let reason = io::Error::from_raw_os_error(errno);
-                let _ = asker.send(Err(StartError::new(format!("{} failed: {reason}", printable(step.as_bytes())))));
+                let why = format!("{} failed: {reason}", printable(step.as_bytes()));
+                let _ = asker.send(Err(StartError { too_soon: step == TOO_SOON, ..StartError::new(why) }));
                 self.ended.notify_one();
             }
             FromLauncher::Ended { pid, end } => {
