@@ -164,6 +164,44 @@ fn of_a_thousand_branches() {
     assert!(compare(&mut server, &repo, "old") == 50);
 }
 
+/// Of a clone of a real repository, named by `BULKHEAD_REAL_REPOSITORY`, with `BULKHEAD_SLOW=1`: branches anywhere in its
+/// history, each following another; ahead and behind as `repo.status` tells them, too.
+#[test]
+fn of_branches_anywhere_in_a_real_repository() {
+    let Some(of) = std::env::var_os("BULKHEAD_REAL_REPOSITORY").filter(|_| support::slow()) else { return };
+    let place = Place::new();
+    let path = place.at("clone");
+    let status = place.command("git").args(["clone", "-q", "-n"]).arg(of).arg(&path).status();
+    assert!(status.expect("git is installed").success());
+    let repo = Repo::open(&place, path);
+    let all = repo.git(&["rev-list", "--all"]);
+    let all: Vec<&str> = all.lines().collect();
+    let mut dice = Dice(5);
+    let branches = 60;
+    for branch in 0..branches {
+        let name = format!("b{branch:04}");
+        repo.git(&["update-ref", &format!("refs/heads/{name}"), all[dice.below(all.len())]]);
+        repo.git(&["config", &format!("branch.{name}.remote"), "."]);
+        repo.git(&["config", &format!("branch.{name}.merge"), &format!("refs/heads/b{:04}", dice.below(branches))]);
+    }
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    let (mut related, mut counted) = (0, 0);
+    for round in 0..30 {
+        if round == 15 {
+            repo.git(&["commit-graph", "write", "--reachable"]);
+        }
+        let branch = format!("b{:04}", dice.below(branches));
+        repo.git(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]);
+        related += compare(&mut server, &repo, &format!("b{:04}", dice.below(branches)));
+        let (ahead, behind) = drift(&repo, "HEAD", "HEAD@{upstream}");
+        let outcome = server.call("repo.branchStack", json!({"repoPath": repo.path()}));
+        let current = &outcome.data()["current"];
+        assert_eq!((&current["ahead"], &current["behind"]), (&json!(ahead), &json!(behind)), "{branch}");
+        counted += 1;
+    }
+    eprintln!("{related} related branches and {counted} upstreams agree");
+}
+
 #[test]
 fn upstream_base_and_risk() {
     let place = Place::new();

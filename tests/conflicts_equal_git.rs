@@ -404,6 +404,7 @@ fn submodules_conflict_where_git_says_so() {
     source.git(&["checkout", "-q", "-b", "side", "main~2"]);
     source.write("b", "b\n");
     source.commit("side");
+    // what a clone checks out cannot be fetched into
     source.git(&["checkout", "-q", "main"]);
     let repo = Repo::init(&place, "super");
     let address = source.path().to_str().expect("places have UTF-8 paths");

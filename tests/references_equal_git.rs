@@ -107,6 +107,25 @@ fn in_every_state() {
     assert!(seen > 35, "only {seen} repositories were looked at");
 }
 
+/// Of a real repository, named by `BULKHEAD_REAL_REPOSITORY`, with `BULKHEAD_SLOW=1`.
+#[test]
+fn of_a_real_repository() {
+    let Some(path) = std::env::var_os("BULKHEAD_REAL_REPOSITORY").filter(|_| support::slow()) else { return };
+    let place = Place::new();
+    let repo = Repo::open(&place, path.into());
+    let mut server = Start::new(&place).root(repo.path()).spawn();
+    let kinds = ["refs/heads", "refs/remotes", "refs/tags"];
+    let (all, branches, tags) = pages(&mut server, repo.path(), json!({"limit": 300}));
+    assert_eq!(all, expected(&repo, &kinds));
+    assert_eq!(branches, lines(&repo, &["for-each-ref", "--format=%(refname:lstrip=2)", kinds[0], kinds[1]]));
+    assert_eq!(tags, lines(&repo, &["tag", "--list"]));
+    for glob in ["v*", "*1*", "origin/*", "V_*"] {
+        let (of_tags, _, _) = pages(&mut server, repo.path(), json!({"kind": "tag", "glob": glob, "limit": 100}));
+        assert_eq!(of_tags, expected(&repo, &[&format!("refs/tags/{glob}")]), "{glob}");
+    }
+    eprintln!("{} references agree", all.len());
+}
+
 /// A repository with one commit and so many packed references of every kind.
 fn many<'place>(place: &'place Place, name: &str, branches: usize, tags: usize) -> Repo<'place> {
     let repo = Repo::honest(place, name);

@@ -110,6 +110,33 @@ fn in_every_state() {
     assert!(logs > 60, "only {logs} logs were looked at");
 }
 
+/// Of a clone of a real repository, named by `BULKHEAD_REAL_REPOSITORY`, with `BULKHEAD_SLOW=1`.
+#[test]
+fn in_a_clone_of_a_real_repository() {
+    let Some(of) = std::env::var_os("BULKHEAD_REAL_REPOSITORY").filter(|_| support::slow()) else { return };
+    let place = Place::new();
+    let path = place.at("clone");
+    let status = place.command("git").args(["clone", "-q", "-n"]).arg(of).arg(&path).status();
+    assert!(status.expect("git is installed").success());
+    let repo = Repo::open(&place, path);
+    let all = repo.git(&["rev-list", "--max-count=20000", "HEAD"]);
+    for (at, commit) in all.lines().step_by(all.lines().count() / 300 + 1).enumerate() {
+        repo.git(&["update-ref", "-m", &format!("step {at}"), "HEAD", commit]);
+        repo.git(&["update-ref", "--create-reflog", &format!("refs/heads/b{}", at % 7), commit]);
+    }
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    let names = repo.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
+    let mut seen = 0;
+    for name in ["HEAD"].into_iter().chain(names.lines()) {
+        let git = expected(&repo, name);
+        let (ours, raw, full) = pages(&mut server, repo.path(), name, 100);
+        assert_eq!(ours, git, "{name}");
+        assert_eq!(raw, old_commits(&repo, &full), "{name}");
+        seen += git.len();
+    }
+    eprintln!("{seen} entries agree");
+}
+
 #[test]
 fn names_are_resolved_as_git_does_and_expressions_are_refused() {
     let place = Place::new();

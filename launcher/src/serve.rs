@@ -6,7 +6,7 @@ use bulkhead_ipc::{
     codec,
     edge::{
         WorkerKind,
-        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, MAX_STATUS, StatusOf, ToLauncher},
+        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, MAX_STATUS, StatusOf, TOO_FAST, ToLauncher},
     },
 };
 use bulkhead_sandbox::{
@@ -205,7 +205,7 @@ impl Launcher {
         let started = if self.rate.take(Instant::now()) {
             self.start_worker(kind, path)
         } else {
-            Err(SpawnError { step: "rate", errno: Errno::EAGAIN as i32 })
+            Err(SpawnError { step: TOO_FAST, errno: Errno::EAGAIN as i32 })
         };
         match started {
             Ok((pid, ends)) => {

@@ -1,6 +1,7 @@
 //! History is what `git log` says: by path, through renames, in ranges, by author, message and date, page by page.
 //! Trust: the judge is the real git; repositories are generated from a seed, with merges, renames and clocks that lie.
 
+mod details;
 mod generated;
 mod pages;
 mod scope;
@@ -137,6 +138,33 @@ fn ranges_dates_authors_and_messages() {
     assert!(server.finish().status.success());
 }
 
+/// Between two ends, each commit is listed once, whatever the clocks of its parents said.
+#[test]
+fn a_parent_that_is_younger_than_its_child() {
+    let place = Place::new();
+    let repo = Repo::init(&place, "r");
+    let tree = repo.git(&["hash-object", "-w", "-t", "tree", "/dev/null"]);
+    let commit = |parents: &[&str], date: u64| {
+        let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+        let who = format!("A <a@b.c> {date} +0000");
+        repo.write(".git/commit", format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\n{date}\n"));
+        repo.git(&["hash-object", "-w", "-t", "commit", ".git/commit"])
+    };
+    let root = commit(&[], 1_000);
+    let (left, young) = (commit(&[&root], 2_000), commit(&[&root], 9_000));
+    let merge = commit(&[&left, &young], 3_000);
+    let (one, two) = (commit(&[&merge], 4_000), commit(&[&merge], 5_000));
+    let tip = commit(&[&one, &two], 6_000);
+    repo.git(&["update-ref", "HEAD", &tip]);
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    for range in [format!("{root}..HEAD"), format!("{left}..HEAD"), format!("{young}...{tip}"), "HEAD".to_owned()] {
+        for limit in [200, 1] {
+            let ours = listed(&mut server, repo.path(), &json!({"range": range}), limit);
+            same(&range, &ours, &expected(&repo, &[&range]));
+        }
+    }
+}
+
 #[test]
 fn every_page_of_the_fixtures() {
     for script in [fixtures::RECORDED, fixtures::STATES] {
@@ -206,6 +234,52 @@ fn a_real_repository() {
             let git = expected(&repo, &["-40", "--follow", "HEAD", "--", file]);
             let ours = listed_at_most(&mut server, repo.path(), &json!({"path": file, "follow": true}), 20, 40);
             same(&format!("--follow {file}"), &ours, &git);
+        }
+    }
+    assert!(server.finish().status.success());
+}
+
+/// Ranges, authors, messages and dates of the same repository.
+#[test]
+fn a_real_repository_with_filters() {
+    let Some(path) = std::env::var_os("BULKHEAD_HISTORY_REPOSITORY").filter(|_| support::slow()) else { return };
+    let place = Place::new();
+    let repo = Repo::open(&place, path.into());
+    let mut server = Start::new(&place).root(repo.path()).spawn();
+    let all = expected(&repo, &["--all"]);
+    let files = repo.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
+    let files: Vec<&str> = files.lines().filter(|name| !name.starts_with('"')).collect();
+    let mut random = Random(11);
+    for _ in 0..100 {
+        let from = usize::try_from(random.next()).unwrap_or(0) % all.len();
+        let to = (from + 1 + usize::try_from(random.next()).unwrap_or(0) % 3_000).min(all.len() - 1);
+        for range in [format!("{}..{}", all[to], all[from]), format!("{}...{}", all[to], all[from])] {
+            let ours = listed_at_most(&mut server, repo.path(), &json!({"range": range}), 200, 400);
+            same(&range, &ours, &expected(&repo, &["-400", &range]));
+            let path = random.of(&files);
+            let ours = listed_at_most(&mut server, repo.path(), &json!({"range": range, "path": path}), 7, 21);
+            same(&format!("{range} -- {path}"), &ours, &expected(&repo, &["-21", &range, "--", path]));
+        }
+    }
+    let people = repo.git(&["log", "--format=%an", "--max-count=4000", "HEAD"]);
+    let people: Vec<&str> =
+        people.lines().filter(|name| name.bytes().all(|b| b.is_ascii_alphabetic() || b == b' ')).collect();
+    let dates = repo.git(&["log", "--format=%cI", "HEAD"]);
+    let dates: Vec<&str> = dates.lines().collect();
+    let words = ["fix", "^Merge", "test.*s$", "\\(add\\|remove\\)", "[0-9][0-9][0-9]", "docs\\?:", "Signed-off-by"];
+    for _ in 0..40 {
+        let path = random.of(&files);
+        for (key, value) in [
+            ("author", *random.of(&people)),
+            ("grep", *random.of(&words)),
+            ("since", *random.of(&dates)),
+            ("until", *random.of(&dates)),
+        ] {
+            let option = format!("--{key}={value}");
+            let ours = listed_at_most(&mut server, repo.path(), &json!({key: value}), 50, 100);
+            same(&option, &ours, &expected(&repo, &["-100", &option, "HEAD"]));
+            let ours = listed_at_most(&mut server, repo.path(), &json!({key: value, "path": path}), 5, 15);
+            same(&format!("{option} -- {path}"), &ours, &expected(&repo, &["-15", &option, "HEAD", "--", path]));
         }
     }
     assert!(server.finish().status.success());

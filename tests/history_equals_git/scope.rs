@@ -72,17 +72,45 @@ fn commits_and_churn_are_those_of_git() {
     }
     let mut server = Start::new(&place).root(place.path()).spawn();
     for path in paths.iter().step_by(3).map(String::as_str).chain(["lately.md"]) {
-        let data = scope(&mut server, repo.path(), path);
-        let ours: Vec<&str> =
-            data["recentCommits"].as_array().expect("commits").iter().filter_map(|c| c["sha"].as_str()).collect();
-        let git = expected(&repo, &["-20", "HEAD", "--", path]);
-        assert_eq!(ours.len(), git.len(), "{path}");
-        assert!(ours.iter().zip(&git).all(|(short, full)| full.starts_with(short)), "{path}");
-        let since = repo.git(&["--literal-pathspecs", "log", "--since=90.days", "--format=%an", "HEAD", "--", path]);
-        let names: BTreeSet<&str> = since.lines().collect();
-        assert_eq!(data["churn"]["commits"], json!(since.lines().count()), "{path}");
-        assert_eq!(data["churn"]["authors"], json!(names.len()), "{path}");
+        compare(&mut server, &repo, path, 90);
     }
+    assert!(server.finish().status.success());
+}
+
+/// Latest commits and churn of one path; gives how many commits were counted.
+fn compare(server: &mut Server, repo: &Repo<'_>, path: &str, days: u32) -> usize {
+    let arguments = json!({"repoPath": repo.path(), "path": path, "recentCommits": 20, "churnDays": days});
+    let outcome = server.call("repo.scope", arguments);
+    let data = outcome.data();
+    let ours: Vec<&str> =
+        data["recentCommits"].as_array().expect("commits").iter().filter_map(|c| c["sha"].as_str()).collect();
+    let git = expected(repo, &["-20", "HEAD", "--", path]);
+    assert_eq!(ours.len(), git.len(), "{path}");
+    assert!(ours.iter().zip(&git).all(|(short, full)| full.starts_with(short)), "{path}");
+    let since = format!("--since={days}.days");
+    let since = repo.git(&["--literal-pathspecs", "log", &since, "--format=%an", "HEAD", "--", path]);
+    let names: BTreeSet<&str> = since.lines().collect();
+    assert_eq!(data["churn"]["commits"], json!(since.lines().count()), "{path} in {days} days");
+    assert_eq!(data["churn"]["authors"], json!(names.len()), "{path} in {days} days");
+    since.lines().count()
+}
+
+/// Of a real repository, named by `BULKHEAD_HISTORY_REPOSITORY`, with `BULKHEAD_SLOW=1`.
+#[test]
+fn commits_and_churn_of_a_real_repository() {
+    let Some(path) = std::env::var_os("BULKHEAD_HISTORY_REPOSITORY").filter(|_| support::slow()) else { return };
+    let place = Place::new();
+    let repo = Repo::open(&place, path.into());
+    let mut server = Start::new(&place).root(repo.path()).spawn();
+    let files = repo.git(&["ls-tree", "-r", "-t", "--name-only", "HEAD"]);
+    let files: Vec<&str> = files.lines().filter(|name| !name.starts_with('"')).collect();
+    let mut counted = 0;
+    for path in files.iter().step_by((files.len() / 60).max(1)).chain([&"."]) {
+        for days in [90, 180, 365] {
+            counted += compare(&mut server, &repo, path, days);
+        }
+    }
+    eprintln!("{counted} commits counted");
     assert!(server.finish().status.success());
 }
 

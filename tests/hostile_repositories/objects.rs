@@ -222,3 +222,19 @@ fn tree_entries_that_no_path_may_have() {
     }
     report.on("tree3")[1].expect_refused("a cut tree", BAD);
 }
+
+#[test]
+fn a_commit_of_very_many_parents_that_are_missing() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let parents: String = (1..=40_000).map(|n| format!("parent {n:040x}\n")).collect();
+    let who = "a <a@example.invalid> 1700000000 +0000";
+    let text = format!("tree {EMPTY_TREE}\n{parents}author {who}\ncommitter {who}\n\nmany\n");
+    raw::set_ref(&repo.git_dir(), "refs/heads/main", raw::put(&repo.git_dir(), "commit", text.as_bytes()) + "\n");
+    let mut server = Start::new(&place).root(repo.path()).arguments(&["--deadline", "8"]).spawn();
+    for tool in ["repo.history", "repo.branchStack", "repo.brief"] {
+        let outcome = server.read(tool, repo.path());
+        assert_ne!(outcome.code(), Some(10021), "{tool}: {}", outcome.message);
+        assert!(outcome.elapsed.as_secs() < 8, "{tool}: {:?}", outcome.elapsed);
+    }
+}

@@ -2,6 +2,7 @@
 //! Trust: hostile by construction.
 
 use super::{Attack, CANARY, MARKER, support::*};
+use serde_json::json;
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 /// Reasons for which something that leads out is refused.
@@ -201,4 +202,26 @@ fn a_bare_repository_hidden_in_a_worktree() {
     attack.allow(root);
     paths.into_iter().for_each(|path| attack.aim(path));
     attack.run().all_answered("repo");
+}
+
+#[test]
+fn very_many_repositories_that_are_refused_keep_no_worker_from_others() {
+    let place = Place::new();
+    let honest = Repo::honest(&place, "all/honest");
+    let victim = Repo::honest(&place, "victim");
+    let mut server = Start::new(&place).root(place.at("all")).spawn();
+    // each refusal takes a worker of its own, and the launcher starts only so many a second
+    let asked: Vec<_> = (0..240)
+        .map(|n| {
+            let path = place.at(format!("all/r{n}"));
+            fs::create_dir_all(&path).expect("ours");
+            fs::write(path.join(".git"), format!("gitdir: {}\n", victim.git_dir().display())).expect("ours");
+            server.ask("repo.status", json!({"repoPath": path.to_str().expect("places have UTF-8 paths")}))
+        })
+        .collect();
+    let last = server.read("repo.status", honest.path());
+    assert!(last.is_ok(), "{}", last.message);
+    for id in asked {
+        server.answer(&id).expect_refused("a repository elsewhere", &["redirected", "outside-roots"]);
+    }
 }

@@ -2,6 +2,7 @@
 //! Trust: hostile by construction.
 
 use super::{Attack, support::*};
+use serde_json::json;
 use std::{fs, os::unix::fs::symlink};
 
 /// Where Git keeps a file that a reader opens.
@@ -56,6 +57,46 @@ fn a_fifo_in_place_of_every_file_of_git() {
     }
     for place in ["HEAD", "packed-refs", "config", "index", "objects/info/alternates", "shallow", "refs/heads/main"] {
         report.all_refused(&name(place), &["special-file"]);
+    }
+}
+
+#[test]
+fn a_fifo_in_place_of_what_a_revision_names() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    for at in ["refs/heads/fifo", "refs/tags/fifo-tag", "refs/remotes/o/HEAD", "logs/refs/heads/main", "plain"] {
+        let path = repo.git_dir().join(at);
+        let _ = fs::remove_file(&path);
+        fs::create_dir_all(path.parent().expect("inside the git directory")).expect("ours");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("ours");
+    }
+    let mut server = Start::new(&place).root(repo.path()).arguments(&["--deadline", "8"]).spawn();
+    let path = repo.path().to_str().expect("places have UTF-8 paths");
+    for revision in [
+        "fifo",
+        "heads/fifo",
+        "refs/heads/fifo~1",
+        "fifo-tag^{}",
+        "o",
+        "main@{1}",
+        "@{1}",
+        "main@{yesterday}",
+        "fifo@{0}",
+        "plain",
+        "fifo:a.txt",
+        "x-3-gfifo",
+    ] {
+        for (tool, arguments) in [
+            ("commit.details", json!({"repoPath": path, "commit": revision})),
+            ("diff.text", json!({"repoPath": path, "base": revision})),
+            ("repo.conflictPreflight", json!({"repoPath": path, "targetRef": revision})),
+            ("repo.history", json!({"repoPath": path, "range": revision})),
+        ] {
+            let outcome = server.call(tool, arguments);
+            assert!(outcome.elapsed.as_secs() < 6, "{tool} {revision}: it waited {:?}", outcome.elapsed);
+            assert!(!outcome.is_ok(), "{tool} {revision}: {}", outcome.message);
+            assert_ne!(outcome.code(), Some(10021), "{tool} {revision}: {}", outcome.message);
+        }
     }
 }
 

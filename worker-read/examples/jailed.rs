@@ -57,8 +57,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let page = Page { limit: 20, chars: 40_000, cursor: None };
     let asks = [Ask::SelfProbe, Ask::Brief { recent_commits: 3 }, Ask::Status(page.clone()), Ask::Changes(page)];
-    let calls =
-        asks.into_iter().zip(1..).map(|(ask, id)| ToRead::Call(Box::new(Call { id, budget_ms: 30_000, place: None, ask })));
+    let calls = asks
+        .into_iter()
+        .zip(1..)
+        .map(|(ask, id)| ToRead::Call(Box::new(Call { id, budget_ms: 30_000, place: None, ask })));
     let mut messages: Vec<ToRead> = calls.collect();
     messages.insert(0, ToRead::Init(Box::new(init)));
     let (freed, free) = mpsc::channel();

@@ -81,6 +81,27 @@ pub fn open(repo: &Repo, name: &BStr) -> Result<Option<fs::File>, ReadFailure> {
     }
 }
 
+/// Full name of the reference that `short` means where a reflog is asked for: of several, Git takes the first that has a
+/// log; one without may lead to one that has.
+///
+/// # Errors
+/// Where references or logs cannot be read.
+pub fn meant(repo: &Repo, short: &BStr) -> Result<Option<BString>, ReadFailure> {
+    let all = repo.refs.meant(short)?;
+    let mut logged = Vec::new();
+    for full in &all {
+        if open(repo, full.as_ref())?.is_some() {
+            return Ok(Some(full.clone()));
+        }
+        if let Some(target) = repo.refs.target(full.as_ref())?
+            && open(repo, target.as_ref())?.is_some()
+        {
+            logged.push(target);
+        }
+    }
+    Ok(logged.into_iter().chain(all).next())
+}
+
 fn shown(name: &BStr) -> String {
     format!(".git/logs/{}", name.to_str_lossy())
 }

@@ -17,13 +17,13 @@ pub const WHOLE: u64 = 60_000;
 /// Least likeness of a rename (Git's default of 50 %).
 pub(crate) const LEAST: u64 = WHOLE / 2;
 /// Least likeness where the names alone suggest the pair.
-const LEAST_BY_NAME: u64 = LEAST + (WHOLE - LEAST) / 2;
+pub(crate) const LEAST_BY_NAME: u64 = LEAST + (WHOLE - LEAST) / 2;
 /// Deleted or added files that are compared with each other at most, on average (Git's `diff.renameLimit`).
 pub const LIMIT: usize = 1000;
 /// Bytes of a file that is compared at most (Git's `core.bigFileThreshold` is as large; ours bounds the memory).
 pub(crate) const MAX_BLOB: u64 = 32 << 20;
 /// Chunks held for all files together at most, eight bytes each; files beyond that are taken for unlike.
-const MAX_CHUNKS: usize = 12_000_000;
+pub(crate) const MAX_CHUNKS: usize = 12_000_000;
 /// Pairs kept for one added file (Git's `NUM_CANDIDATE_PER_DST`).
 const CANDIDATES: usize = 4;
 
@@ -240,11 +240,11 @@ pub(crate) fn blob(repo: &gix::Repository, id: ObjectId) -> Option<Vec<u8>> {
 }
 
 /// Likeness, whether the names are equal, and the positions of both sides.
-type Candidate = (u64, bool, usize, usize);
+pub(crate) type Candidate = (u64, bool, usize, usize);
 
 /// Keeps the best few in slots: a better one takes the place of the first of the worst. Which of equals is tried first
 /// depends on the slots, so they are Git's.
-fn keep_better(best: &mut Vec<Candidate>, new: Candidate) {
+pub(crate) fn keep_better(best: &mut Vec<Candidate>, new: Candidate) {
     if best.len() < CANDIDATES {
         best.push(new);
         return;
@@ -261,7 +261,7 @@ fn keep_better(best: &mut Vec<Candidate>, new: Candidate) {
 }
 
 /// Best first; of equals, the ones of the same name, then in the order in which they were made.
-fn better(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
+pub(crate) fn better(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
     (b.0, b.1).cmp(&(a.0, a.1))
 }
 

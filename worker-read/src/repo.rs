@@ -40,7 +40,7 @@ use crate::{
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{ObjectId, objs::FindExt as _};
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::{BTreeMap, HashMap, HashSet},
     path::PathBuf,
     rc::Rc,
@@ -57,6 +57,10 @@ pub(crate) const MAX_SHALLOW: u64 = 16 << 20;
 const MAX_INFO: u64 = 1 << 20;
 /// Commits that are remembered as measured, and times; some 40 and 60 bytes each.
 const MAX_SMALL: usize = 8_192;
+/// Missing commits for which the pack directory is listed again, as it may have changed since.
+const MAX_LISTINGS: usize = 64;
+/// Missing commits that are remembered.
+const MAX_MISSED: usize = 200_000;
 /// Files in the common directory whose change means that the repository is opened anew.
 const DECIDING: &[&str] =
     &["config", "shallow", "refs/replace", "packed-refs", "objects/info/alternates", "info/grafts"];
@@ -119,6 +123,10 @@ pub struct Repo {
     /// Committer times. They go by id.
     times: RefCell<HashMap<ObjectId, i64>>,
     doubted: Cell<bool>,
+    /// Commits that were asked for and could not be read. Forgotten with every opening, which `doubted` brings about.
+    missed: RefCell<HashSet<ObjectId>>,
+    /// The same objects for a reader who has missed enough.
+    settled: OnceCell<gix::Repository>,
 }
 
 impl Repo {
@@ -161,6 +169,8 @@ impl Repo {
             small: RefCell::default(),
             times: RefCell::default(),
             doubted: Cell::new(false),
+            missed: RefCell::default(),
+            settled: OnceCell::new(),
         })
     }
 
@@ -317,10 +327,14 @@ impl Repo {
 
     /// The commit, if it is there and can be read.
     pub(crate) fn commit<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
-        let found = self.git.objects.find(&id, buffer).ok();
+        let found = self.may_be_there(id).then(|| self.git.objects.find(&id, buffer).ok()).flatten();
         let commit =
             found.filter(|data| data.kind == gix::objs::Kind::Commit).and_then(|data| Commit::parse(data.data));
         if commit.is_none() {
+            let mut missed = self.missed.borrow_mut();
+            if missed.len() < MAX_MISSED {
+                missed.insert(id);
+            }
             self.doubt();
         }
         commit
@@ -338,6 +352,21 @@ impl Repo {
             small.clear();
         }
         small.insert(id);
+    }
+
+    /// Whether it is worth looking for `id`. The library lists the pack directory again for each object that is missing,
+    /// and a commit may name a hundred thousand parents that never were.
+    fn may_be_there(&self, id: ObjectId) -> bool {
+        let missed = self.missed.borrow();
+        if missed.len() < MAX_LISTINGS {
+            return true;
+        }
+        let settled = || {
+            let mut settled = self.git.clone();
+            settled.objects.refresh_never();
+            settled
+        };
+        !missed.contains(&id) && self.settled.get_or_init(settled).has_object(id)
     }
 
     /// Notes that an object could not be read. The object database keeps what it once found missing or broken, so the

@@ -6,6 +6,8 @@ use bincode::{Decode, Encode};
 
 /// Bytes of the longest packet in either direction: a spawn with its path, or a `/proc` status.
 pub const MAX_PACKET: usize = 40 * 1024;
+/// The step of a spawn that failed only because there were too many just before.
+pub const TOO_FAST: &str = "rate";
 /// Bytes of the longest path that a spawn may carry (the contract's bound on `repoPath`).
 pub const MAX_SPAWN_PATH: usize = 32 * 1024;
 /// Bytes of `/proc/PID/status` that are passed on.
@@ -68,7 +70,7 @@ pub enum FromLauncher {
         ticket: u32,
         /// `errno` of the call that failed.
         errno: i32,
-        /// Which call failed.
+        /// Which call failed, or [`TOO_FAST`].
         step: String,
     },
     /// A child ended, asked for or not; said once for every child.

@@ -9,7 +9,7 @@ use bulkhead_ipc::{
     codec::{decode, encode},
     edge::{
         WorkerKind,
-        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, StatusOf, ToLauncher},
+        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, StatusOf, TOO_FAST, ToLauncher},
     },
 };
 use bulkhead_sandbox::handover::{self, Received};
@@ -25,10 +25,13 @@ use tokio::{
     io::{Interest, unix::AsyncFd},
     sync::{Notify, mpsc, oneshot},
     task::{AbortHandle, spawn_local},
+    time::sleep,
 };
 
 /// Workers from request to end. The launcher takes one more than its own limit of 32 for an attack and ends.
 const MAX_LIVE: usize = 30;
+/// Time after which a worker is asked for again that the launcher would not start so soon: it saves up for three.
+const AGAIN: Duration = Duration::from_millis(50);
 /// What every request is told once the launcher is gone.
 pub const GONE: &str = "the launcher ended; restart the server";
 
@@ -102,13 +105,6 @@ impl Drop for Launcher {
     }
 }
 
-/// The step at which the launcher refuses to start more workers in a second than it is willing to.
-const TOO_SOON: &str = "rate";
-/// Before such a worker is asked for again.
-const PAUSE: Duration = Duration::from_millis(20);
-/// How long it is asked for; a call's own time may be over before.
-const PATIENCE: Duration = Duration::from_secs(8);
-
 impl Carrier for Launcher {
     fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
         let edge = Rc::clone(&self.edge);
@@ -116,12 +112,11 @@ impl Carrier for Launcher {
             if path.as_ref().is_some_and(|path| path.len() > MAX_SPAWN_PATH) {
                 return Err(StartError::new("the path is too long for a worker"));
             }
-            let until = tokio::time::Instant::now() + PATIENCE;
             loop {
                 let answer = edge.request_spawn(kind, path.clone())?;
                 match answer.await.unwrap_or_else(|_| Err(StartError::new(GONE))) {
-                    // a question about many repositories starts many workers
-                    Err(e) if e.too_soon && tokio::time::Instant::now() < until => tokio::time::sleep(PAUSE).await,
+                    // whoever waits has a deadline and drops this at it
+                    Err(e) if e.too_fast => sleep(AGAIN).await,
                     started => return started?.into_link(kind),
                 }
             }
@@ -265,7 +260,7 @@ impl Edge {
                 let asker = self.open.borrow_mut().spawns.remove(&ticket).ok_or(UNASKED)?;
                 let reason = io::Error::from_raw_os_error(errno);
                 let why = format!("{} failed: {reason}", printable(step.as_bytes()));
-                let _ = asker.send(Err(StartError { too_soon: step == TOO_SOON, ..StartError::new(why) }));
+                let _ = asker.send(Err(StartError { too_fast: step == TOO_FAST, ..StartError::new(why) }));
                 self.ended.notify_one();
             }
             FromLauncher::Ended { pid, end } => {

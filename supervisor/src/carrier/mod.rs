@@ -55,13 +55,13 @@ pub trait Carrier {
 pub struct StartError {
     /// In our own words, with what to do where something can be done.
     pub why: String,
-    /// Too many were started within a second; a little later it would succeed.
-    pub(crate) too_soon: bool,
+    /// Nothing is wrong but that workers were started too fast.
+    pub too_fast: bool,
 }
 
 impl StartError {
     pub(crate) fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), too_soon: false }
+        Self { why: why.into(), too_fast: false }
     }
 }
 

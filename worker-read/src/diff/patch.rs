@@ -109,6 +109,12 @@ impl<'a> Printer<'a> {
         self.head(&mut patch.text, pair, old.as_ref(), new.as_ref());
         if same {
             patch.counts = Some((0, 0));
+            // a list of counts tells a binary file from text also where nothing in it changed
+            if self.style.counts_only
+                && let Some(new) = new
+            {
+                return Some(self.same(patch, pair, new));
+            }
             return Some(patch);
         }
         self.body(patch, old, new, must_show)
@@ -163,6 +169,23 @@ impl<'a> Printer<'a> {
             }
             out.push(b'\n');
         }
+    }
+
+    /// Of a file whose contents stayed, whether they are text, by the attributes of its old and its new name.
+    fn same(&mut self, mut patch: Patch, pair: &Pair, mut side: Shown<'_>) -> Patch {
+        let paths = [pair.old.as_ref().map_or(side.path, |old| &old.path[..]), side.path];
+        let rules =
+            paths.map(|path| if is_file(side.mode) { self.disk.rule(path).diff } else { DiffRule::Unspecified });
+        let decided = rules.each_ref().map(|rule| self.decided(rule));
+        patch.binary = decided.contains(&Some(true));
+        if !patch.binary && decided.contains(&None) && self.load(&mut side).is_ok() {
+            let bytes = side.bytes.as_deref().unwrap_or_default();
+            patch.binary = (is_file(side.mode) && bytes.len() as u64 > self.style.big) || contents::is_binary(bytes);
+        }
+        if patch.binary {
+            patch.counts = None;
+        }
+        patch
     }
 
     fn body<'s>(

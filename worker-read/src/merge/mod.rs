@@ -1,7 +1,7 @@
 //! What a merge would do, computed in memory.
 //! Trust: every object is the repository's; nothing is written and no driver is run.
 
-mod conflicts;
+mod ort;
 mod patch;
 pub mod rebase;
 mod resources;
@@ -11,12 +11,7 @@ mod trees;
 
 use crate::{pace::Pace, repo::Repo};
 use bulkhead_contract::failure::ReadFailure;
-use gix::{
-    ObjectId,
-    merge::plumbing::{blob::builtin_driver::text::Labels, commit},
-    objs::Write as _,
-    revision::plumbing::merge_base,
-};
+use gix::{ObjectId, revision::plumbing::merge_base};
 use resources::Resources;
 use scratch::Scratch;
 
@@ -42,7 +37,7 @@ pub enum Verdict {
     Conflicts(Vec<Conflict>),
 }
 
-/// A path that a merge would leave unmerged.
+/// A path that a merge would leave unmerged, or that Git names where it cannot tell where a renamed directory went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// Where its stages would be in the index.
@@ -191,30 +186,9 @@ pub(crate) fn bases(scratch: &Scratch<'_>, ours: ObjectId, theirs: ObjectId) -> 
 fn merged(
     scratch: &Scratch<'_>,
     resources: &mut Resources,
-    [ours, theirs]: [ObjectId; 2],
+    sides: [ObjectId; 2],
     name: &str,
 ) -> Result<Verdict, ReadFailure> {
-    scratch.look()?;
-    let graph = scratch.repo.commit_graph();
-    let mut graph = gix::revwalk::Graph::new(scratch, graph.as_deref());
-    let labels = Labels { ancestor: None, current: Some(OURS.into()), other: Some(name.into()) };
-    let mut outcome = gix::merge::plumbing::commit(
-        ours,
-        theirs,
-        labels,
-        &mut graph,
-        &mut resources.diff,
-        &mut resources.merge,
-        scratch,
-        &mut |id| id.to_string(),
-        commit::Options {
-            allow_missing_merge_base: false,
-            tree_merge: resources.options.clone(),
-            use_first_merge_base: false,
-        },
-    )
-    .map_err(|_| scratch.failure())?;
-    let tree = outcome.tree_merge.tree.write(|tree| scratch.write(tree)).map_err(|_| scratch.failure())?;
-    let conflicts = conflicts::of(scratch, &outcome.tree_merge.conflicts, tree, [OURS, name])?;
+    let conflicts = ort::commits(scratch, resources, sides, [OURS, name])?.conflicts;
     Ok(if conflicts.is_empty() { Verdict::Clean } else { Verdict::Conflicts(conflicts) })
 }

@@ -2,18 +2,14 @@
 //! Trust: commits and contents are the repository's; how many are replayed and compared is bounded by the call's time.
 
 use super::{
-    Conflict, OURS, bases, conflicts, patch,
+    Conflict, OURS, bases, ort, patch,
     resources::{Resources, resources, rules},
     scratch::Scratch,
     trees::{Difference, differences},
 };
 use crate::{history, pace::Pace, repo::Repo};
 use bulkhead_contract::failure::{ReadFailure, Reason};
-use gix::{
-    ObjectId,
-    merge::plumbing::blob::builtin_driver::text::Labels,
-    objs::{FindExt as _, Write as _},
-};
+use gix::{ObjectId, objs::FindExt as _};
 use std::collections::{BinaryHeap, HashMap, HashSet, hash_map};
 
 /// Commits on either side at most.
@@ -116,23 +112,8 @@ fn picked(
     if base == theirs || ours == theirs {
         return Ok((ours, Vec::new()));
     }
-    let labels = Labels { ancestor: None, current: Some(OURS.into()), other: Some(name.into()) };
-    let mut outcome = gix::merge::plumbing::tree(
-        &base,
-        &ours,
-        &theirs,
-        labels,
-        scratch,
-        |bytes| scratch.write_buf(gix::objs::Kind::Blob, bytes),
-        &mut Default::default(),
-        &mut resources.diff,
-        &mut resources.merge,
-        resources.options.clone(),
-    )
-    .map_err(|_| scratch.failure())?;
-    let tree = outcome.tree.write(|tree| scratch.write(tree)).map_err(|_| scratch.failure())?;
-    let found = conflicts::of(scratch, &outcome.conflicts, tree, [OURS, name])?;
-    Ok((tree, found))
+    let merged = ort::trees(scratch, resources, [base, ours, theirs], [OURS, name])?;
+    Ok((merged.tree, merged.conflicts))
 }
 
 /// A commit of one side.

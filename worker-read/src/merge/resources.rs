@@ -8,8 +8,8 @@ use gix::{
     ObjectId,
     attrs::{Search, search::MetadataCollection},
     bstr::{BString, ByteSlice as _},
-    diff::{Rewrites, blob::Algorithm},
-    merge::plumbing::{blob, tree::Options},
+    diff::blob::Algorithm,
+    merge::plumbing::blob,
     objs::Write as _,
     worktree::{
         Stack,
@@ -21,8 +21,6 @@ use gix::{
 };
 use std::path::Path;
 
-/// Bytes of a file whose contents are merged as text, and of one that is compared with others, at most.
-const MAX_TEXT: u64 = 16 << 20;
 /// Bytes of one attribute file at most (Git: 100 MiB).
 const MAX_ATTRIBUTES: u64 = 1 << 20;
 /// Attribute files at most.
@@ -34,9 +32,25 @@ const MAX_RENAME_LIMIT: usize = 20_000;
 
 /// What all merges of one call share.
 pub(super) struct Resources {
-    pub(super) diff: gix::diff::blob::Platform,
+    /// Merges contents.
     pub(super) merge: blob::Platform,
-    pub(super) options: Options,
+    /// How.
+    pub(super) content: blob::platform::merge::Options,
+    /// Deleted or added files that are compared with each other at most, on average.
+    pub(super) rename_limit: usize,
+    /// `merge.directoryRenames`.
+    pub(super) directory_renames: DirectoryRenames,
+}
+
+/// What becomes of files that one side added in a directory which the other renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DirectoryRenames {
+    /// They stay.
+    Off,
+    /// They go along, and it is a conflict.
+    Suggested,
+    /// They go along.
+    Done,
 }
 
 /// The attribute files that are in force, and what tells them from others.
@@ -54,21 +68,6 @@ pub(super) fn resources(scratch: &Scratch<'_>, rules: Rules) -> Resources {
     let snapshot = repo.git.config_snapshot();
     let config = snapshot.plumbing();
     let renormalize = config.boolean("merge.renormalize").ok().flatten().unwrap_or(false);
-    let fs = gix::fs::Capabilities::default();
-    let diff = gix::diff::blob::Platform::new(
-        gix::diff::blob::platform::Options {
-            algorithm: Some(Algorithm::Histogram),
-            skip_internal_diff_if_external_is_configured: false,
-        },
-        gix::diff::blob::Pipeline::new(
-            Default::default(),
-            conversions(hash, repo.settings.eol),
-            Vec::new(),
-            gix::diff::blob::pipeline::Options { large_file_threshold_bytes: MAX_TEXT, fs },
-        ),
-        gix::diff::blob::pipeline::Mode::ToGit,
-        stack.clone(),
-    );
     let mode = if renormalize { blob::pipeline::Mode::Renormalize } else { blob::pipeline::Mode::ToGit };
     let merge = blob::Platform::new(
         blob::Pipeline::new(
@@ -81,35 +80,33 @@ pub(super) fn resources(scratch: &Scratch<'_>, rules: Rules) -> Resources {
         Vec::new(),
         blob::platform::Options { default_driver: None },
     );
-    let options = Options {
-        rewrites: rewrites(config),
-        blob_merge: blob::platform::merge::Options {
-            is_virtual_ancestor: false,
-            resolve_binary_with: None,
-            text: blob::builtin_driver::text::Options {
-                // whatever diff.algorithm says, a merge compares like this
-                diff_algorithm: Algorithm::Histogram,
-                conflict: Default::default(),
-            },
+    let content = blob::platform::merge::Options {
+        is_virtual_ancestor: false,
+        resolve_binary_with: None,
+        text: blob::builtin_driver::text::Options {
+            // whatever diff.algorithm says, a merge compares like this
+            diff_algorithm: Algorithm::Histogram,
+            conflict: Default::default(),
         },
-        ..Default::default()
     };
-    Resources { diff, merge, options }
+    Resources { merge, content, rename_limit: rename_limit(config), directory_renames: directory_renames(config) }
 }
 
-/// `merge.renames` and `merge.renameLimit`, which `diff.*` stand in for.
-fn rewrites(config: &gix::config::File) -> Option<Rewrites> {
-    let on = |key: &str| config.boolean(key).ok().flatten();
-    // `copies` is no boolean, and turns renames on
-    if on("merge.renames").or_else(|| on("diff.renames")) == Some(false) {
-        return None;
-    }
+/// `merge.renameLimit`, which `diff.renameLimit` stands in for. Renames cannot be turned off for this kind of merge.
+fn rename_limit(config: &gix::config::File) -> usize {
     let limit = |key: &str| config.integer(key).ok().flatten();
-    let limit = match limit("merge.renameLimit").or_else(|| limit("diff.renameLimit")) {
+    match limit("merge.renameLimit").or_else(|| limit("diff.renameLimit")) {
         Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(MAX_RENAME_LIMIT).min(MAX_RENAME_LIMIT),
         _ => RENAME_LIMIT,
-    };
-    Some(Rewrites { copies: None, percentage: Some(0.5), limit, track_empty: false })
+    }
+}
+
+fn directory_renames(config: &gix::config::File) -> DirectoryRenames {
+    match config.boolean("merge.directoryRenames") {
+        Ok(Some(true)) => DirectoryRenames::Done,
+        Ok(Some(false)) => DirectoryRenames::Off,
+        _ => DirectoryRenames::Suggested,
+    }
 }
 
 /// The attribute files that are in force: those of the working tree, and of the index where the working tree has none.

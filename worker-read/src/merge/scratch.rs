@@ -20,7 +20,7 @@ use std::{
 
 const OPERATION: &str = "merge";
 /// Bytes of one object that takes part in a merge at most; three of them, and their lines, are held at once.
-const MAX_OBJECT: u64 = 16 << 20;
+pub(super) const MAX_OBJECT: u64 = 16 << 20;
 /// Bytes of all objects that one merge makes at most.
 const MAX_MADE: usize = 64 << 20;
 
@@ -60,6 +60,14 @@ impl<'a> Scratch<'a> {
     /// Looks at the clock between two uninterruptible pieces of work.
     pub(crate) fn look(&self) -> Result<(), ReadFailure> {
         self.pace.look().map_err(|stopped| {
+            *self.end.borrow_mut() = Some(End::Stopped(stopped));
+            self.failure()
+        })
+    }
+
+    /// Looks at the clock now and then, between small pieces of work.
+    pub(crate) fn step(&self) -> Result<(), ReadFailure> {
+        self.pace.step(1).map_err(|stopped| {
             *self.end.borrow_mut() = Some(End::Stopped(stopped));
             self.failure()
         })

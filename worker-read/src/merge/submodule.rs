@@ -5,13 +5,19 @@ use super::scratch::Scratch;
 use crate::submodules;
 use gix::ObjectId;
 
-/// True where Git would take one side's commit of the submodule at `path` without asking: both build on `base`, and
-/// one of them contains the other.
-pub(super) fn resolves(scratch: &Scratch<'_>, path: &[u8], [base, ours, theirs]: [ObjectId; 3]) -> bool {
+/// The commit of the submodule at `path` that Git would take without asking: both sides build on `base`, and one of them
+/// contains the other.
+pub(super) fn resolved(scratch: &Scratch<'_>, path: &[u8], [base, ours, theirs]: [ObjectId; 3]) -> Option<ObjectId> {
     scratch.asked_elsewhere.set(true);
-    let Some(nested) = submodules::checked_out(scratch.repo, path) else { return false };
+    let nested = submodules::checked_out(scratch.repo, path)?;
     let inside = Scratch::new(&nested, scratch.pace);
     let contains =
         |old: ObjectId, new: ObjectId| super::bases(&inside, new, old).is_ok_and(|bases| bases.first() == Some(&old));
-    contains(base, ours) && contains(base, theirs) && (contains(ours, theirs) || contains(theirs, ours))
+    if !contains(base, ours) || !contains(base, theirs) {
+        return None;
+    }
+    if contains(ours, theirs) {
+        return Some(theirs);
+    }
+    contains(theirs, ours).then_some(ours)
 }

@@ -133,16 +133,19 @@ impl Limited {
 
     /// Reads on until the range is known.
     fn limit(&mut self, repo: &Repo, ground: &mut Ground, pace: &Pace) -> Result<(), Halt> {
-        while let Some(&(time, _, at)) = self.queue.peek() {
+        // taken out before its parents come in: one of them may be younger than the commit itself
+        while let Some(entry @ (time, _, at)) = self.queue.pop() {
             if self.met.len() > MAX_COMMITS {
                 return Err(Halt::TooLarge);
             }
-            pace.step(1)?;
             if ground.query.since.is_some_and(|since| time < since) {
                 self.met[at].hidden = true;
             }
-            self.expand(repo, ground, at, pace)?;
-            self.queue.pop();
+            let expanded = pace.step(1).map_err(Halt::from).and_then(|()| self.expand(repo, ground, at, pace));
+            if let Err(halt) = expanded {
+                self.queue.push(entry);
+                return Err(halt);
+            }
             self.met[at].queued = false;
             if self.met[at].hidden {
                 self.hide_parents(at);

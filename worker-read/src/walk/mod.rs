@@ -4,7 +4,7 @@
 //! [`Walk`] is the walk, [`Query`] what it looks for. [`Position`] is where it stands: enough to go on from there in
 //! another process. A walk itself may be kept for that, too ([`Warm`]).
 
-mod dates;
+pub(crate) mod dates;
 mod entries;
 mod follow;
 mod limited;

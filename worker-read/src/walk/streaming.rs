@@ -123,6 +123,11 @@ impl Streaming {
                 }
             };
             for name in parents {
+                if let Err(stopped) = pace.step(1) {
+                    // those that were met are passed over when it is taken again
+                    self.front = Some(node);
+                    return Err(stopped.into());
+                }
                 self.meet(repo, ground, name)?;
             }
             if !same {

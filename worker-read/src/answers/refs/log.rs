@@ -105,20 +105,7 @@ fn full_name(repo: &Repo, name: &str) -> Result<BString, ReadFailure> {
     if matches!(name, "HEAD" | "@") {
         return Ok("HEAD".into());
     }
-    let meant = repo.refs.meant(BStr::new(name))?;
-    let mut logged = Vec::new();
-    for full in &meant {
-        // of several Git takes the first that has a log; one without may lead to one that has
-        if reflog::open(repo, full.as_ref())?.is_some() {
-            return Ok(full.clone());
-        }
-        if let Some(target) = repo.refs.target(full.as_ref())?
-            && reflog::open(repo, target.as_ref())?.is_some()
-        {
-            logged.push(target);
-        }
-    }
-    logged.into_iter().chain(meant).next().ok_or_else(|| {
+    reflog::meant(repo, BStr::new(name))?.ok_or_else(|| {
         let details = format!("`{}` names no reference; repo.refs lists them.", shown(name));
         bad(OPERATION, details)
     })

@@ -1,6 +1,8 @@
 //! A caller's expression to the object that it names: `HEAD~2`, `v1.0^{}`, `main@{1}`, an id or its beginning.
 //! Trust: the expression is a caller's; it is never an option, a range or a path, and names in it are looked up, not run.
 
+mod named;
+
 use crate::repo::Repo;
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{ObjectId, bstr::BStr, objs::Kind};
@@ -34,10 +36,17 @@ pub fn object(repo: &Repo, expression: &str, operation: &'static str) -> Result<
     if expression.starts_with(':') {
         return refuse("is no revision.");
     }
-    if let Some(head) = whole_name(repo, expression)? {
-        return Ok(head);
+    let Some((id, steps)) = named::beginning(repo, expression)? else {
+        return refuse("names nothing in this repository.");
+    };
+    if steps.is_empty() {
+        return Ok(id);
     }
-    match repo.git.rev_parse_single(BStr::new(expression)) {
+    // an id that is not there would be taken for a name
+    if !repo.git.has_object(id) {
+        return Err(missing(repo, operation, expression));
+    }
+    match repo.git.rev_parse_single(BStr::new(&format!("{id}{steps}"))) {
         Ok(id) => Ok(id.detach()),
         Err(_) => refuse("names nothing in this repository."),
     }
@@ -72,20 +81,6 @@ fn peeled(repo: &Repo, id: ObjectId, kind: Kind, _operation: &'static str) -> Re
         id = tag.target_id().map_err(|_| None)?.detach();
     }
     Err(Some(Kind::Tag))
-}
-
-/// `HEAD` and full names, which our own reader of references resolves: it is bounded and says what is broken.
-fn whole_name(repo: &Repo, expression: &str) -> Result<Option<ObjectId>, ReadFailure> {
-    if matches!(expression, "HEAD" | "@") {
-        return match repo.refs.head()?.id {
-            Some(id) => Ok(Some(id)),
-            None => Err(bad("revision", "HEAD is on a branch that has no commit yet.")),
-        };
-    }
-    if expression.starts_with("refs/") && gix::validate::reference::name(BStr::new(expression)).is_ok() {
-        return repo.refs.resolve(BStr::new(expression));
-    }
-    Ok(None)
 }
 
 fn missing(repo: &Repo, operation: &'static str, expression: &str) -> ReadFailure {
