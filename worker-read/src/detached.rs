@@ -1,12 +1,11 @@
 //! What `git branch` writes in place of the current branch while there is none: how HEAD came to be where it is.
 //! Trust: names come from the reflog and from the files of an unfinished rebase or bisection; they are shown, not followed.
 
-use crate::{open_beneath, reflog, repo::Repo};
+use crate::{diff::abbreviate::Abbreviation, open_beneath, reflog, repo::Repo};
 use bulkhead_contract::failure::ReadFailure;
 use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice as _},
-    prelude::ObjectIdExt as _,
 };
 use std::ops::ControlFlow;
 
@@ -95,8 +94,13 @@ fn display(repo: &Repo, to: &BStr, id: ObjectId) -> Option<String> {
 
 /// The abbreviated id, as Git abbreviates it here.
 pub(crate) fn short(repo: &Repo, id: ObjectId) -> String {
+    abbreviated(repo, &Abbreviation::of(&repo.git), id)
+}
+
+/// The same for one of several ids.
+pub(crate) fn abbreviated(repo: &Repo, abbreviation: &Abbreviation, id: ObjectId) -> String {
     match repo.git.has_object(id) {
-        true => id.attach(&repo.git).shorten_or_id().to_string(),
+        true => abbreviation.short(&id),
         false => id.to_hex_with_len(7).to_string(),
     }
 }

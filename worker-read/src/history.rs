@@ -1,7 +1,7 @@
 //! Recent commits, newest first by commit date as `git log` lists them, and what is shown of each.
 //! Trust: messages and names are the repository's; they are cut, made valid UTF-8, and never interpreted.
 
-use crate::{commit::Commit, repo::Repo};
+use crate::{commit::Commit, diff::abbreviate::Abbreviation, repo::Repo};
 use bulkhead_contract::{
     limits::{BRIEF_CONVENTION_WINDOW, MAX_SUBJECT_CHARS},
     results::RecentCommit,
@@ -38,6 +38,7 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
     let mut queue = BinaryHeap::from([(i64::MAX, Reverse(0usize), head)]);
     let mut met = 1usize;
     let mut buffer = Vec::new();
+    let abbreviation = Abbreviation::of(&repo.git);
     while let Some((_, _, id)) = queue.pop() {
         if subjects as usize >= BRIEF_CONVENTION_WINDOW {
             break;
@@ -51,7 +52,7 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
         conventional += u32::from(is_conventional(&subject));
         if found.commits.len() < shown {
             found.commits.push(RecentCommit {
-                sha: repo.git.find_object(id).map_or_else(|_| id.to_string(), |o| o.id().shorten_or_id().to_string()),
+                sha: abbreviation.short(&id),
                 subject: cut(&subject, MAX_SUBJECT_CHARS),
                 author: commit.author().map(|who| cut(&text(&commit, who.name), MAX_NAME_CHARS)).unwrap_or_default(),
                 date: date(&commit),
@@ -74,8 +75,12 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
 
 /// The commit, if it is there, can be read and is not too long.
 pub(crate) fn read<'b>(repo: &Repo, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
-    if repo.git.find_header(id).is_ok_and(|header| header.size() > MAX_COMMIT) {
-        return None;
+    if !repo.is_small(&id) {
+        match repo.git.find_header(id) {
+            Ok(header) if header.size() > MAX_COMMIT => return None,
+            Ok(_) => repo.note_small(id),
+            Err(_) => {}
+        }
     }
     repo.commit(id, buffer)
 }

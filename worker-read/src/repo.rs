@@ -11,6 +11,7 @@
 //! | verdicts on contents | path, stat, object id, mode, attributes, settings: all are in the key | 10 MiB |
 //! | `.gitignore`, `.gitattributes` | the stat of each file | 4 MiB, and 256 KiB for each submodule |
 //! | `info/exclude`, `info/attributes` | the version of each file | 2 MiB |
+//! | commits that were measured, committer times | nothing: they go by object id | 2 MiB |
 //! | drift, recent commits, HEAD's tree | the ids that they were computed from | one answer each |
 //!
 //! Together these stay below [`CACHE_BYTES`]. Not caches, but one present version of something, are the index (invalidated
@@ -40,7 +41,7 @@ use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{ObjectId, objs::FindExt as _};
 use std::{
     cell::{Cell, OnceCell, RefCell},
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     path::PathBuf,
     rc::Rc,
     sync::{Arc, Mutex},
@@ -54,6 +55,8 @@ pub const VERDICT_BYTES: usize = 10 << 20;
 pub(crate) const MAX_SHALLOW: u64 = 16 << 20;
 /// Bytes of `info/exclude` or `info/attributes` at most.
 const MAX_INFO: u64 = 1 << 20;
+/// Commits that are remembered as measured, and times; some 40 and 60 bytes each.
+const MAX_SMALL: usize = 8_192;
 /// Missing commits for which the pack directory is listed again, as it may have changed since.
 const MAX_LISTINGS: usize = 64;
 /// Missing commits that are remembered.
@@ -115,6 +118,10 @@ pub struct Repo {
     drift: RefCell<Option<(ObjectId, ObjectId, Drift)>>,
     recent: RefCell<Option<(ObjectId, usize, Rc<Recent>)>>,
     head_tree: RefCell<Option<(ObjectId, ObjectId)>>,
+    /// Commits that were measured and are not too large to be shown. They go by id, and so never become larger.
+    small: RefCell<HashSet<ObjectId>>,
+    /// Committer times. They go by id.
+    times: RefCell<HashMap<ObjectId, i64>>,
     doubted: Cell<bool>,
     /// Commits that were asked for and could not be read. Forgotten with every opening, which `doubted` brings about.
     missed: RefCell<HashSet<ObjectId>>,
@@ -159,6 +166,8 @@ impl Repo {
             drift: RefCell::default(),
             recent: RefCell::default(),
             head_tree: RefCell::default(),
+            small: RefCell::default(),
+            times: RefCell::default(),
             doubted: Cell::new(false),
             missed: RefCell::default(),
             settled: OnceCell::new(),
@@ -299,7 +308,21 @@ impl Repo {
     /// Committer time of the commit in seconds, if it is there.
     #[must_use]
     pub fn commit_time(&self, id: ObjectId) -> Option<i64> {
-        self.commit(id, &mut Vec::new()).map(|commit| commit.time())
+        if let Some(time) = self.known_time(&id) {
+            return Some(time);
+        }
+        let time = self.commit(id, &mut Vec::new()).map(|commit| commit.time())?;
+        let mut times = self.times.borrow_mut();
+        if times.len() >= MAX_SMALL {
+            times.clear();
+        }
+        times.insert(id, time);
+        Some(time)
+    }
+
+    /// The same where it was asked for before.
+    pub(crate) fn known_time(&self, id: &ObjectId) -> Option<i64> {
+        self.times.borrow().get(id).copied()
     }
 
     /// The commit, if it is there and can be read.
@@ -315,6 +338,20 @@ impl Repo {
             self.doubt();
         }
         commit
+    }
+
+    /// Whether the commit was measured before: to measure one again means to open its file again.
+    pub(crate) fn is_small(&self, id: &ObjectId) -> bool {
+        self.small.borrow().contains(id)
+    }
+
+    /// Notes that the commit was measured.
+    pub(crate) fn note_small(&self, id: ObjectId) {
+        let mut small = self.small.borrow_mut();
+        if small.len() >= MAX_SMALL {
+            small.clear();
+        }
+        small.insert(id);
     }
 
     /// Whether it is worth looking for `id`. The library lists the pack directory again for each object that is missing,
@@ -423,6 +460,7 @@ mod tests {
         };
         let info = 2 * usize::try_from(MAX_INFO).expect("small");
         let all = of(open::Caches::Main) + MAX_OPEN * of(open::Caches::Nested) + VERDICT_BYTES + info;
-        assert!(all <= CACHE_BYTES, "{all}");
+        let by_id = MAX_SMALL * 128;
+        assert!(all + by_id <= CACHE_BYTES, "{all}");
     }
 }

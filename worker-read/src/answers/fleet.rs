@@ -3,6 +3,7 @@
 
 use super::{rows, status::place};
 use crate::{
+    detached,
     digest::{self, Scope},
     merge::{self, Verdict},
     operation,
@@ -22,8 +23,6 @@ use gix::ObjectId;
 
 /// Characters of the paths of one row that would conflict.
 const MAX_PATHS_CHARS: usize = 2_048;
-/// Least length of an abbreviated id, as Git has it where it was not told otherwise.
-const SHORT: usize = 7;
 
 /// One repository of `fleet.radar`.
 pub(super) fn radar(repo: &Repo, ask: &asks::Radar, pace: &Pace) -> Result<RadarEntry, ReadFailure> {
@@ -53,7 +52,7 @@ pub(super) fn radar(repo: &Repo, ask: &asks::Radar, pace: &Pace) -> Result<Radar
     (entry.ahead, entry.behind) = (place.ahead, place.behind);
     if let Some(id) = head.id {
         entry.head = Some(id.to_string());
-        entry.short_head = Some(short(repo, id));
+        entry.short_head = Some(detached::short(repo, id));
         entry.last_commit_timestamp = repo.commit_time(id);
         if entry.last_commit_timestamp.is_none() {
             let details = "The commit that HEAD names is missing or cannot be read.".to_owned();
@@ -105,11 +104,6 @@ fn upstream(repo: &Repo) -> Result<Option<ObjectId>, ReadFailure> {
     let Some(branch) = repo.refs.head()?.branch else { return Ok(None) };
     let snapshot = repo.git.config_snapshot();
     Ok(repo.refs.upstream(branch.as_ref(), snapshot.plumbing())?.and_then(|upstream| upstream.id))
-}
-
-fn short(repo: &Repo, id: ObjectId) -> String {
-    let short = repo.git.find_object(id).map(|object| object.id().shorten_or_id().to_string());
-    short.unwrap_or_else(|_| id.to_hex_with_len(SHORT).to_string())
 }
 
 /// One repository of `fleet.digest`.

@@ -3,6 +3,7 @@
 
 use super::budget::Budget;
 use crate::{
+    diff::abbreviate::Abbreviation,
     history::{MAX_NAME_CHARS, cut, read, subject, text},
     pace::{Pace, Stopped},
     repo::Repo,
@@ -81,6 +82,7 @@ fn again(repo: &Repo, query: Rc<Query>, cursor: &Cursor, ask: &asks::History, pa
 fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result<Page, Halt> {
     let (mut commits, mut stopped) = (Vec::new(), None);
     let mut budget = Budget::new(ask.page.limit, ask.page.chars);
+    let abbreviation = Abbreviation::of(&repo.git);
     while (commits.len() as u64) < u64::from(ask.page.limit) {
         let shown = match walk.next(repo, pace) {
             Ok(Some(shown)) => shown,
@@ -91,7 +93,7 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
             }
             Err(halt) => return Err(halt),
         };
-        let row = row(repo, shown);
+        let row = row(repo, &abbreviation, shown);
         if !budget.take(&row) {
             walk.put_back(repo);
             break;
@@ -101,7 +103,7 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
     Ok(Page { commits, walk, stopped })
 }
 
-fn row(repo: &Repo, shown: walk::Shown) -> HistoryCommit {
+fn row(repo: &Repo, abbreviation: &Abbreviation, shown: walk::Shown) -> HistoryCommit {
     let mut buffer = Vec::new();
     // one that is too large to be shown is in the list all the same
     let commit = read(repo, shown.id, &mut buffer).unwrap_or_default();
@@ -110,7 +112,7 @@ fn row(repo: &Repo, shown: walk::Shown) -> HistoryCommit {
     let path = shown.path.as_deref().map(text_of);
     HistoryCommit {
         hash: shown.id.to_string(),
-        short_hash: short(repo, shown.id),
+        short_hash: abbreviation.short(&shown.id),
         parents: if repo.is_shallow(&shown.id) {
             Vec::new()
         } else {
@@ -124,12 +126,6 @@ fn row(repo: &Repo, shown: walk::Shown) -> HistoryCommit {
         path_encoding: path.as_ref().and_then(|(_, encoding)| *encoding),
         path: path.map(|(path, _)| path),
     }
-}
-
-/// The abbreviated id, long enough to be told from others.
-pub(super) fn short(repo: &Repo, id: ObjectId) -> String {
-    use gix::prelude::ObjectIdExt as _;
-    id.attach(&repo.git).shorten_or_id().to_string()
 }
 
 /// Why a walk is not whole.

@@ -4,6 +4,7 @@
 use super::{history, rows};
 use crate::{
     codeowners,
+    diff::abbreviate::Abbreviation,
     history::{MAX_NAME_CHARS, cut, date, read, subject, text},
     pace::{Pace, Stopped},
     repo::Repo,
@@ -168,10 +169,11 @@ fn count(repo: &Repo, query: &Query, churn: &mut Churn, pace: &Pace) -> Option<P
 
 fn list(repo: &Repo, query: Query, most: usize, commits: &mut Vec<ScopeCommit>, pace: &Pace) -> Option<Partial> {
     let mut buffer = Vec::new();
+    let abbreviation = Abbreviation::of(&repo.git);
     each(repo, query, pace, |id| {
         let commit = read(repo, id, &mut buffer).unwrap_or_default();
         commits.push(ScopeCommit {
-            sha: history::short(repo, id),
+            sha: abbreviation.short(&id),
             subject: cut(&subject(&commit), MAX_SUBJECT_CHARS),
             author: commit.author().map(|who| cut(&text(&commit, who.name), MAX_NAME_CHARS)).unwrap_or_default(),
             date: date(&commit),

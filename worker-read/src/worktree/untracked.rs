@@ -3,12 +3,13 @@
 
 use super::{
     disk::{Dir, Kind, Listing},
-    walk::Walk,
+    walk::{Walk, part},
 };
 use crate::{
     files::{self, NoContents},
     pace::Stopped,
 };
+use gix::bstr::ByteSlice as _;
 
 /// Deepest untracked directory that is searched for a first file.
 const MAX_DEPTH: usize = 256;
@@ -48,10 +49,17 @@ impl Untracked {
         self.kept.truncate(self.keep + usize::from(self.keep > 0));
     }
 
-    /// Counts only what lies at or below `path`, and the untracked directory that `path` lies in.
+    /// Counts only what lies at or below `path`, and the untracked directory that `path` lies in. The walk then looks at
+    /// nothing else, tracked paths included.
     #[must_use]
     pub fn within(self, path: &[u8]) -> Self {
         Self { within: Some(path.to_vec()).filter(|path| !path.is_empty()), ..self }
+    }
+
+    /// Of the directory at `prefix`, the only name that matters, where the path to look at lies below it.
+    pub(super) fn only(&self, prefix: &[u8]) -> Option<Vec<u8>> {
+        let rest = self.within.as_ref()?.strip_prefix(prefix)?;
+        rest.split(|&byte| byte == b'/').next().map(<[u8]>::to_vec)
     }
 
     fn found(&mut self, path: &[u8]) {
@@ -70,6 +78,50 @@ impl Untracked {
 }
 
 impl Walk<'_> {
+    /// The next position from `at` on that has the name `only` in the directory at `prefix`.
+    pub(super) fn next_called(
+        &self,
+        only: &[u8],
+        prefix: &mut Vec<u8>,
+        mut at: usize,
+        end: usize,
+    ) -> Result<usize, Stopped> {
+        let length = prefix.len();
+        while at < end {
+            let (name, is_dir) = part(&self.index.path(at)[length..]);
+            if name == only {
+                break;
+            }
+            self.pace.step(1)?;
+            if is_dir {
+                prefix.extend_from_slice(name);
+                prefix.push(b'/');
+                at = self.child_end(prefix, at, end);
+                prefix.truncate(length);
+            } else {
+                at += 1;
+            }
+        }
+        Ok(at)
+    }
+
+    /// With `core.ignoreCase`, a name that the index holds in other letters is tracked.
+    pub(super) fn folded(&self, name: &[u8], kind: Kind, prefix: &[u8], at: usize, end: usize) -> bool {
+        if !self.settings.ignore_case || at > end {
+            return false;
+        }
+        let index = self.index;
+        let start = index.state.entries().partition_point(|entry| entry.path(&index.state) < prefix.as_bstr());
+        index.state.entries()[start..]
+            .iter()
+            .map(|entry| entry.path(&index.state))
+            .take_while(|path| path.starts_with(prefix))
+            .any(|path| {
+                let (theirs, is_dir) = part(&path[prefix.len()..]);
+                theirs.eq_ignore_ascii_case(name) && (is_dir == (kind == Kind::Dir))
+            })
+    }
+
     /// The entry `name` of the directory at `prefix`, which the index does not hold.
     pub(super) fn untracked(
         &mut self,

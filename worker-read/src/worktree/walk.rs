@@ -19,12 +19,9 @@ use crate::{
     settings::Settings,
     submodules::Inside,
 };
-use gix::{
-    bstr::ByteSlice as _,
-    index::{
-        Entry,
-        entry::{Flags, Mode},
-    },
+use gix::index::{
+    Entry,
+    entry::{Flags, Mode},
 };
 use std::{cmp::Ordering, sync::Mutex};
 
@@ -263,7 +260,14 @@ impl<'a> Walk<'a> {
         // names of gitlinks and of files that are not there, which sort before a directory of the same name: Git shows
         // such a directory as part of that row and never as untracked
         let mut held: Vec<&[u8]> = Vec::new();
+        let only = self.untracked.only(prefix);
         loop {
+            if let Some(only) = &only {
+                at = self.next_called(only, prefix, at, end)?;
+                while listing.get(on_disk).is_some_and(|(name, _)| name != only) {
+                    on_disk += 1;
+                }
+            }
             let tracked = (at < end).then(|| part(&self.index.path(at)[length..]));
             let listed = listing.get(on_disk);
             let order = match (tracked, listed) {
@@ -305,7 +309,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The position after all entries beneath `prefix`, the first of which is at `at`.
-    fn child_end(&self, prefix: &[u8], at: usize, end: usize) -> usize {
+    pub(super) fn child_end(&self, prefix: &[u8], at: usize, end: usize) -> usize {
         let entries = &self.index.state.entries()[at..end];
         let beneath = |entry: &Entry| entry.path(&self.index.state).starts_with(prefix);
         // most directories are small: look near before searching by halves
@@ -466,23 +470,6 @@ impl<'a> Walk<'a> {
             self.unreadable = Some(path.to_vec());
         }
     }
-
-    /// With `core.ignoreCase`, a name that the index holds in other letters is tracked.
-    fn folded(&self, name: &[u8], kind: Kind, prefix: &[u8], at: usize, end: usize) -> bool {
-        if !self.settings.ignore_case || at > end {
-            return false;
-        }
-        let index = self.index;
-        let start = index.state.entries().partition_point(|entry| entry.path(&index.state) < prefix.as_bstr());
-        index.state.entries()[start..]
-            .iter()
-            .map(|entry| entry.path(&index.state))
-            .take_while(|path| path.starts_with(prefix))
-            .any(|path| {
-                let (theirs, is_dir) = part(&path[prefix.len()..]);
-                theirs.eq_ignore_ascii_case(name) && (is_dir == (kind == Kind::Dir))
-            })
-    }
 }
 
 impl std::fmt::Debug for Walk<'_> {
@@ -492,7 +479,7 @@ impl std::fmt::Debug for Walk<'_> {
 }
 
 /// The first name of a relative path, and whether it is a directory's.
-fn part(path: &[u8]) -> (&[u8], bool) {
+pub(super) fn part(path: &[u8]) -> (&[u8], bool) {
     match path.iter().position(|&byte| byte == b'/') {
         Some(slash) => (&path[..slash], true),
         None => (path, false),

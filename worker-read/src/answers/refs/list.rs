@@ -20,6 +20,7 @@ use bulkhead_ipc::edge::asks;
 use gix::{
     ObjectId,
     bstr::{BStr, ByteSlice as _},
+    commitgraph::Graph,
     glob::wildmatch,
 };
 use std::ops::ControlFlow;
@@ -68,6 +69,7 @@ pub(in super::super) fn refs(repo: &Repo, ask: &asks::Refs, pace: &Pace) -> Resu
         }
     }
     let mut last: Option<Entry<'_>> = None;
+    let graph = repo.commit_graph();
     let after = after.unwrap_or_default();
     for entry in listed.after(&after).filter(|entry| wanted.is(entry)) {
         if pace.step(1).is_err() {
@@ -79,7 +81,7 @@ pub(in super::super) fn refs(repo: &Repo, ask: &asks::Refs, pace: &Pace) -> Resu
         // Git passes over one that is broken or leads to nothing
         let leads = target.as_ref().is_ok_and(|target| target.id.is_some());
         let name = (kind != Kind::Other && leads).then(|| text_of(short).0);
-        let row = ask.details.then(|| row(repo, &listed, &entry, target));
+        let row = ask.details.then(|| row(repo, &listed, graph.as_deref(), &entry, target));
         if !budget.take(&(&name, &row)) {
             answer.truncated = true;
             break;
@@ -170,7 +172,13 @@ fn totals(listed: &Listed<'_>, wanted: &Wanted<'_>, pace: &Pace) -> RefTotals {
     totals
 }
 
-fn row(repo: &Repo, listed: &Listed<'_>, entry: &Entry<'_>, target: Result<Target, ReadFailure>) -> RefRow {
+fn row(
+    repo: &Repo,
+    listed: &Listed<'_>,
+    graph: Option<&Graph>,
+    entry: &Entry<'_>,
+    target: Result<Target, ReadFailure>,
+) -> RefRow {
     let (name, name_encoding) = text_of(entry.name);
     let kind = Kind::of(entry.name).0;
     let broken = target.is_err();
@@ -196,7 +204,7 @@ fn row(repo: &Repo, listed: &Listed<'_>, entry: &Entry<'_>, target: Result<Targe
         target: target.symbolic.map(|name| text_of(&name).0),
         upstream_gone: upstream.as_ref().is_some_and(|upstream| !listed.holds(upstream)),
         upstream: upstream.map(|upstream| refs::short(upstream.as_ref())),
-        date: peeled.or(target.id).and_then(|id| date(repo, id)),
+        date: peeled.or(target.id).and_then(|id| date(repo, graph, id)),
         broken,
     }
 }
@@ -214,13 +222,14 @@ fn peeled(repo: &Repo, id: ObjectId) -> Option<ObjectId> {
 }
 
 /// The committer's time of the commit `id` in UTC.
-fn date(repo: &Repo, id: ObjectId) -> Option<String> {
-    let known = repo.commit_graph().and_then(|graph| {
+fn date(repo: &Repo, graph: Option<&Graph>, id: ObjectId) -> Option<String> {
+    let known = graph.and_then(|graph| {
         let commit = graph.commit_at(graph.lookup(id)?);
         i64::try_from(commit.committer_timestamp()).ok()
     });
     let seconds = match known {
         Some(seconds) => seconds,
+        None if repo.known_time(&id).is_some() => repo.known_time(&id)?,
         None if repo.git.find_header(id).is_ok_and(|header| header.kind() == gix::objs::Kind::Commit) => {
             repo.commit_time(id)?
         }

@@ -2,7 +2,7 @@
 //! Trust: a name is the caller's and is looked up, never run; texts of the log are the repository's and are cut.
 
 use super::{super::budget::Budget, bad, bad_cursor};
-use crate::{detached, pace::Pace, reflog, repo::Repo, status};
+use crate::{detached, diff::abbreviate::Abbreviation, pace::Pace, reflog, repo::Repo, status};
 use bulkhead_contract::{
     args::shown,
     failure::ReadFailure,
@@ -35,6 +35,7 @@ pub(in super::super) fn reflog(repo: &Repo, ask: &asks::Reflog, pace: &Pace) -> 
         budget: Budget::new(ask.page.limit.min(REFLOG_ENTRIES.1), ask.page.chars),
         ref_name: &ask.ref_name,
         short: &short,
+        abbreviation: Abbreviation::of(&repo.git),
         entries: Vec::new(),
         last: None,
         full: false,
@@ -115,6 +116,7 @@ struct Page<'a> {
     budget: Budget,
     ref_name: &'a str,
     short: &'a str,
+    abbreviation: Abbreviation,
     entries: Vec<ReflogEntry>,
     last: Option<Position>,
     /// An entry did not fit.
@@ -134,7 +136,11 @@ impl Page<'_> {
             selector: format!("{}@{{{n}}}", self.short),
             old_commit: text(line.old),
             new_commit: text(line.new),
-            short_new_commit: if line.new.is_null() { String::new() } else { detached::short(self.repo, line.new) },
+            short_new_commit: if line.new.is_null() {
+                String::new()
+            } else {
+                detached::abbreviated(self.repo, &self.abbreviation, line.new)
+            },
             message: cut(line.message.as_ref(), MAX_SUBJECT_CHARS),
             author_name: cut(line.name.as_ref(), MAX_NAME_CHARS),
             author_email: cut(line.email.as_ref(), MAX_NAME_CHARS),
