@@ -268,7 +268,7 @@ mod tests {
         for bad in [
             String::new(),
             "junk".to_owned(),
-            format!("{ids}"),
+            ids.clone(),
             format!("{ids} A <a@b>"),
             format!("{ids} A <a@b> 0 +0000\tzero"),
             format!("{ids} A <a@b> 17 0000\tno sign"),
