@@ -209,7 +209,7 @@ impl Data {
 enum Chunk {
     Held(Vec<u8>),
     OnDisk {
-        #[cfg_attr(not(unix), expect(dead_code, reason = "only read where reads have a position"))]
+        #[cfg_attr(not(unix), allow(dead_code, reason = "only read where reads have a position"))]
         file: File,
         start: u64,
         length: u64,
