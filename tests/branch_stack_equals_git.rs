@@ -5,20 +5,7 @@ mod support;
 
 use serde_json::{Value, json};
 use std::{fmt::Write as _, io::Write as _, path::Path, process::Stdio};
-use support::{Place, Repo, Server, Start};
-
-/// A generator of numbers that are the same for the same seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
-    }
-}
+use support::{Place, Repo, Server, Start, dice::Dice};
 
 /// A repository with `trunk` commits on main and so many branches that leave it, or one another, anywhere. Some clocks
 /// are wrong.

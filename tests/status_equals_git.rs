@@ -6,9 +6,11 @@ mod support;
 use serde_json::json;
 use std::fs;
 use support::{
-    Place, Repo, Start, fixtures,
+    Place, Repo, Start,
+    dice::Dice,
+    fixtures,
     rows::{self, Row},
-    status::{Dice, answered, differences, expected},
+    status::{answered, differences, expected},
 };
 
 /// Repositories of the states fixture whose storage nobody can read here.

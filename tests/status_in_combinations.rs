@@ -13,7 +13,8 @@ use std::{
 };
 use support::{
     Place, Repo, Start,
-    status::{Dice, answered, differences, expected},
+    dice::Dice,
+    status::{answered, differences, expected},
 };
 
 /// Kinds of checkouts: how each is made of a plain one.

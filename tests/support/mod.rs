@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
 
 pub mod calls;
+pub mod dice;
 pub mod fixtures;
 pub mod index;
 pub mod objects;

@@ -74,18 +74,3 @@ pub fn agree(what: &str, repo: &Repo<'_>, server: &mut Server) {
     let faults = differences(what, expected(repo), answered(server, repo.path()));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
-
-/// A generator of numbers that are the same for the same seed (splitmix64).
-#[derive(Debug)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
-    }
-}

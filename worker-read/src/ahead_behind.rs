@@ -2,6 +2,7 @@
 //! Trust: commits and graph are the repository's; the walk is bounded in commits and in time.
 
 use crate::{
+    commit_graph::{Unfinished, with_or_without},
     pace::{Pace, Stopped},
     repo::Repo,
 };
@@ -44,31 +45,8 @@ pub fn count(repo: &Repo, left: ObjectId, right: ObjectId, pace: &Pace) -> Resul
     if left == right {
         return Ok(Drift::default());
     }
-    if let Some(graph) = repo.commit_graph() {
-        match walk(repo, Some(&graph), left, right, pace) {
-            Err(Unfinished::GraphLies) => repo.drop_commit_graph(),
-            Err(Unfinished::Stopped(stopped)) => return Err(stopped),
-            Ok(drift) => return Ok(drift),
-        }
-    }
-    match walk(repo, None, left, right, pace) {
-        Ok(drift) => Ok(drift),
-        Err(Unfinished::Stopped(stopped)) => Err(stopped),
-        Err(Unfinished::GraphLies) => Ok(Drift { cut: true, ..Drift::default() }),
-    }
-}
-
-/// Why a walk has no result.
-enum Unfinished {
-    Stopped(Stopped),
-    /// The commit-graph contradicts itself.
-    GraphLies,
-}
-
-impl From<Stopped> for Unfinished {
-    fn from(stopped: Stopped) -> Self {
-        Unfinished::Stopped(stopped)
-    }
+    let drift = with_or_without(repo, |graph| walk(repo, graph, left, right, pace))?;
+    Ok(drift.unwrap_or(Drift { cut: true, ..Drift::default() }))
 }
 
 fn walk(repo: &Repo, graph: Option<&Graph>, left: ObjectId, right: ObjectId, pace: &Pace) -> Result<Drift, Unfinished> {

@@ -1,7 +1,7 @@
 //! Recent commits, newest first by commit date as `git log` lists them, and what is shown of each.
 //! Trust: messages and names are the repository's; they are cut, made valid UTF-8, and never interpreted.
 
-use crate::{commit::Commit, diff::abbreviate::Abbreviation, repo::Repo};
+use crate::{commit::Commit, diff::abbreviate::Abbreviation, repo::Repo, walk::dates::civil};
 use bulkhead_contract::{
     limits::{BRIEF_CONVENTION_WINDOW, MAX_SUBJECT_CHARS},
     results::RecentCommit,
@@ -123,15 +123,7 @@ fn far(seconds: i64, offset: i32) -> String {
     let offset = if i64::from(offset).abs() < DAY { i64::from(offset) } else { 0 };
     let local = seconds.saturating_add(offset);
     let (days, second) = (local.div_euclid(DAY), local.rem_euclid(DAY));
-    // years begin in March, so that the day that comes and goes is the last; 719,468 days lie before 1970
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
+    let (year, month, day) = civil(days);
     let (hour, minute) = (second / 3_600, second / 60 % 60);
     let (sign, away) = (if offset < 0 { '-' } else { '+' }, offset.abs() / 60);
     format!(

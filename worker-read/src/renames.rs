@@ -3,6 +3,7 @@
 
 use crate::{
     changes::{Change, Letter, Side},
+    diff::contents::is_binary,
     open_beneath,
     pace::{Pace, Stopped},
 };
@@ -56,7 +57,7 @@ pub fn pair(
             Some(top) if side.id.is_null() => open_beneath::read(top, &side.path, MAX_BLOB).ok(),
             _ => blob(blobs.repo, side.id),
         }?;
-        let is_text = is_text(&bytes);
+        let is_text = !is_binary(&bytes);
         Some((bytes, is_text))
     };
     let sources = sources(&deleted, &added, &contents, LIMIT, pace)?;
@@ -280,11 +281,6 @@ fn same_kind(a: Mode, b: Mode) -> bool {
 /// Git's measure of likeness (`diffcore-delta.c`): a file falls into chunks that end at a line's end or after 64 bytes;
 /// each is known by a hash below this prime, together with the number of bytes it covers.
 const HASH_BASE: u32 = 107_927;
-
-/// Git's test for text, where no attribute decides.
-pub(crate) fn is_text(bytes: &[u8]) -> bool {
-    !bytes[..bytes.len().min(8000)].contains(&0)
-}
 
 /// The chunks of a file in order of their hashes.
 pub(crate) fn chunks(bytes: &[u8], is_text: bool) -> Vec<(u32, u32)> {

@@ -2,7 +2,7 @@
 //! Trust: reflog lines are the repository's and records another program's; texts are cut, and undoing is only called
 //! possible where the repository stands exactly where the record says.
 
-use crate::{pace::Pace, reflog, refs::Head, repo::Repo};
+use crate::{history::cut, pace::Pace, reflog, refs::Head, repo::Repo};
 use bulkhead_contract::{
     failure::ReadFailure,
     limits::MAX_SUBJECT_CHARS,
@@ -235,12 +235,4 @@ pub(crate) fn find(repo: &Repo, here: &Here, wanted: &Wanted, bytes: u64, pace: 
         if done || pace.step(1).is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     Ok(Search { event: found.map(|(n, line)| here.moved(n, &line)), cut: more == Some(true) })
-}
-
-/// The first `most` characters, with an ellipsis in place of the rest.
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }

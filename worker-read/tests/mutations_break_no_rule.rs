@@ -2,11 +2,14 @@
 //! Trust: the corpus is made here, by the real git; `BULKHEAD_SEED=N` repeats a run, `BULKHEAD_SLOW=1` makes it longer.
 #![cfg(unix)]
 
+#[path = "../../tests/support/dice.rs"]
+mod dice;
 #[path = "trials/patch.rs"]
 mod patch;
 #[path = "trials/status.rs"]
 mod status;
 
+use dice::Dice;
 use std::{
     collections::BTreeSet,
     fs,
@@ -14,22 +17,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// A generator of numbers that are the same in every run (splitmix64).
-struct Dice(u64);
-
 impl Dice {
-    fn of_run() -> Self {
-        Dice(std::env::var("BULKHEAD_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1))
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
-    }
-
     fn mutated(&mut self, bytes: &[u8], pieces: &[&[u8]]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.below(4) {
@@ -174,8 +162,12 @@ fn mutated_indexes_are_refused_or_read_as_git_reads_them() {
 #[test]
 fn hunks_of_mutated_texts_make_the_new_text_of_the_old_one() {
     let code: String = (0..60).map(|n| format!("fn f{n}() {{\n    line {n};\n\n}}\n")).collect();
-    let seeds: [&[u8]; 4] =
-        [b"\0a\nb\nc\n\x1ea\nx\nc\n", code.as_bytes(), b"\x11a b\r\n\tc\n\x1ea  b\nc", b"\x02\n\n\n\n\x1e\n\n\xff\n"];
+    let seeds: [&[u8]; 4] = [
+        b"\0\0a\nb\nc\n\x1ea\nx\nc\n",
+        code.as_bytes(),
+        b"\x11\0a b\r\n\tc\n\x1ea  b\nc",
+        b"\x02\0\n\n\n\n\x1e\n\n\xff\n",
+    ];
     let pieces: [&[u8]; 8] = [b"\n", b"\n\n", b"\x1e", b" ", b"\r\n", b"}\n", b"\"\\", b"fn x\xe9\n"];
     let mut dice = Dice::of_run();
     for seed in seeds {
@@ -183,9 +175,20 @@ fn hunks_of_mutated_texts_make_the_new_text_of_the_old_one() {
         for _ in 0..if slow() { 10_000 } else { 1_000 } {
             let old = dice.mutated(seed, &pieces);
             let new = dice.mutated(&old, &pieces);
-            let how = u8::try_from(dice.below(256)).expect("below 256");
-            patch::trial(&[&[how], &old[..], b"\x1e", &new[..]].concat());
+            let [how, around] = [(); 2].map(|()| u8::try_from(dice.below(256)).expect("below 256"));
+            patch::trial(&[&[how, around], &old[..], b"\x1e", &new[..]].concat());
             patch::trial(&old);
         }
+    }
+}
+
+#[test]
+fn hunks_of_random_texts_make_the_new_text_of_the_old_one() {
+    let mut dice = Dice::of_run();
+    for _ in 0..4_000 {
+        let mut bytes = [(); 2].map(|()| u8::try_from(dice.below(256)).expect("below 256")).to_vec();
+        let length = dice.below(120);
+        bytes.extend((0..length).map(|_| b"ab \n\n\r}\x1e\xff"[dice.below(9)]));
+        patch::trial(&bytes);
     }
 }

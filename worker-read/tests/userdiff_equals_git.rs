@@ -4,7 +4,11 @@
 
 mod support;
 
+#[path = "../../tests/support/dice.rs"]
+mod dice;
+
 use bulkhead_worker_read::userdiff::{Driver, function_text};
+use dice::Dice;
 use std::{fs, path::Path};
 use support::git;
 
@@ -210,19 +214,6 @@ const PIECES: &[&str] = &[
     "?",
 ];
 
-/// A generator of numbers that are the same for the same seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
-    }
-}
-
 /// The line, and a body that is no head to anybody, with one line that will be edited.
 fn block(text: &mut Vec<u8>, line: &[u8], crlf: bool) {
     let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
@@ -240,7 +231,7 @@ fn headings_are_those_of_git() {
     let dir = temp.path();
     git(dir, &["init", "-q", "."]);
     git(dir, &["config", "diff.own.xfuncname", OWN]);
-    let mut dice = Dice(std::env::var("BULKHEAD_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1));
+    let mut dice = Dice::of_run();
     let mut attributes = String::new();
     let mut olds = Vec::new();
     for (name, lines) in LANGUAGES {

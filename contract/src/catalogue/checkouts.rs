@@ -88,12 +88,11 @@ const SUBMODULE: &[Field] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{super::agreement::both, *};
+    use super::{
+        super::agreement::{both, partial},
+        *,
+    };
     use crate::{path::PathEncoding, results::*};
-
-    fn partial() -> Option<Partial> {
-        Some(Partial { reason: "deadline".into(), details: "later".into() })
-    }
 
     #[test]
     fn rows_of_worktree_list_are_its_type() {

@@ -30,12 +30,7 @@ const PATH: Argument = Argument {
     description: "File or directory.",
 };
 
-const LIMIT: Argument = Argument {
-    name: "limit",
-    kind: Kind::Integer { min: 1, max: MAX_COMMIT_PATHS as i64, default: Some(DEFAULT_COMMIT_PATHS as i64) },
-    required: false,
-    description: "",
-};
+const LIMIT: Argument = limit(DEFAULT_COMMIT_PATHS, MAX_COMMIT_PATHS);
 
 const fn flag(name: &'static str, description: &'static str) -> Argument {
     Argument { name, kind: Kind::Boolean { default: Some(false) }, required: false, description }
@@ -226,7 +221,10 @@ const FALLBACK: &[Field] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{super::agreement::both, *};
+    use super::{
+        super::agreement::{both, partial},
+        *,
+    };
     use crate::{path::PathEncoding, results::*};
 
     const ESCAPED: Option<PathEncoding> = Some(PathEncoding::Escaped);
@@ -258,10 +256,6 @@ mod tests {
             omitted: None,
             ..row()
         }
-    }
-
-    fn partial() -> Option<Partial> {
-        Some(Partial { reason: "deadline".into(), details: "d".into() })
     }
 
     #[test]

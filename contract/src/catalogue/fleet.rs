@@ -226,18 +226,17 @@ const DIGESTED: &[Field] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{super::agreement::both, *};
+    use super::{
+        super::agreement::{both, partial},
+        *,
+    };
     use crate::{
         path::PathEncoding,
         results::{
-            Attention, Digest, DigestEvent, DigestKind, DigestRepository, DigestRow, DigestSource, Operation, Partial,
-            Radar, RadarEntry, RadarNetwork, RadarRow, RadarStatus, RepoSource,
+            Attention, Digest, DigestEvent, DigestKind, DigestRepository, DigestRow, DigestSource, Operation, Radar,
+            RadarEntry, RadarNetwork, RadarRow, RadarStatus, RepoSource,
         },
     };
-
-    fn partial() -> Option<Partial> {
-        Some(Partial { reason: "deadline".into(), details: "Some did not answer.".into() })
-    }
 
     fn attention(encoding: Option<PathEncoding>) -> Attention {
         Attention {

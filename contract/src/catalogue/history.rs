@@ -21,12 +21,7 @@ pub const HISTORY: Tool = Tool {
     source: "local-git",
     arguments: &[
         REPO_PATH,
-        Argument {
-            name: "limit",
-            kind: Kind::Integer { min: 1, max: HISTORY_COMMITS.1 as i64, default: Some(HISTORY_COMMITS.0 as i64) },
-            required: false,
-            description: "",
-        },
+        limit(HISTORY_COMMITS.0, HISTORY_COMMITS.1),
         CURSOR,
         text("range", 4_096, "Revision, `a..b` or `a...b`."),
         text("path", MAX_PATH_BYTES, ""),

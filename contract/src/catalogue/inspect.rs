@@ -10,12 +10,7 @@ use crate::{
 /// This family.
 pub(super) const TOOLS: &[Tool] = &[BRIEF, STATUS, CHANGES];
 
-const LIMIT: Argument = Argument {
-    name: "limit",
-    kind: Kind::Integer { min: 1, max: MAX_STATUS_ROWS as i64, default: Some(DEFAULT_STATUS_ROWS as i64) },
-    required: false,
-    description: "",
-};
+const LIMIT: Argument = limit(DEFAULT_STATUS_ROWS, MAX_STATUS_ROWS);
 
 /// `repo.brief`.
 pub const BRIEF: Tool = Tool {
@@ -180,7 +175,10 @@ const TOTALS: &[Field] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{super::agreement::both, *};
+    use super::{
+        super::agreement::{both, partial},
+        *,
+    };
     use crate::{path::PathEncoding, results::*};
 
     fn rich_row() -> StatusRow {
@@ -205,10 +203,6 @@ mod tests {
             submodule: None,
             ..rich
         }
-    }
-
-    fn partial() -> Option<Partial> {
-        Some(Partial { reason: "deadline".into(), details: "cut".into() })
     }
 
     #[test]

@@ -39,12 +39,7 @@ pub const REFS: Tool = Tool {
             required: false,
             description: "False: names alone.",
         },
-        Argument {
-            name: "limit",
-            kind: Kind::Integer { min: 1, max: MAX_REFS as i64, default: Some(DEFAULT_REFS as i64) },
-            required: false,
-            description: "",
-        },
+        limit(DEFAULT_REFS, MAX_REFS),
         CURSOR,
         REPO_ID,
     ],
@@ -81,12 +76,7 @@ pub const REFLOG: Tool = Tool {
             required: false,
             description: "HEAD (default), branch, `stash`, `name@{n}`.",
         },
-        Argument {
-            name: "limit",
-            kind: Kind::Integer { min: 1, max: REFLOG_ENTRIES.1 as i64, default: Some(REFLOG_ENTRIES.0 as i64) },
-            required: false,
-            description: "",
-        },
+        limit(REFLOG_ENTRIES.0, REFLOG_ENTRIES.1),
         CURSOR,
         REPO_ID,
     ],
@@ -232,12 +222,11 @@ const STACK_RELATED_ROW: &[Field] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{super::agreement::both, *};
+    use super::{
+        super::agreement::{both, partial},
+        *,
+    };
     use crate::{path::PathEncoding, results::*};
-
-    fn partial() -> Option<Partial> {
-        Some(Partial { reason: "deadline".into(), details: "cut".into() })
-    }
 
     #[test]
     fn refs_rows_match_the_type() {

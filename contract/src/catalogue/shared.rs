@@ -22,6 +22,12 @@ pub(super) const CURSOR: Argument = Argument {
     description: "Last nextCursor.",
 };
 
+/// How many rows a page has at most; `usual` where the caller names no number.
+pub(super) const fn limit(usual: u32, most: u32) -> Argument {
+    let kind = Kind::Integer { min: 1, max: most as i64, default: Some(usual as i64) };
+    Argument { name: "limit", kind, required: false, description: "" }
+}
+
 /// Fields of `partial`.
 pub(super) const PARTIAL: &[Field] = &[
     field("reason", Shape::Text, "Stable name, for example `deadline`."),

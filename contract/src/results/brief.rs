@@ -69,6 +69,21 @@ pub enum Operation {
     Bisect,
 }
 
+impl Operation {
+    /// What a sentence calls it.
+    #[must_use]
+    pub fn spoken(self) -> &'static str {
+        match self {
+            Operation::Merge => "merge",
+            Operation::Rebase => "rebase",
+            Operation::Am => "git am",
+            Operation::CherryPick => "cherry-pick",
+            Operation::Revert => "revert",
+            Operation::Bisect => "bisect",
+        }
+    }
+}
+
 /// Counters over the status rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -174,7 +174,7 @@ fn status(entry: &RadarEntry) -> RadarStatus {
 fn said(status: RadarStatus, entry: &RadarEntry) -> (String, &'static [&'static str]) {
     let upstream = entry.upstream.as_deref().unwrap_or("its upstream");
     let RadarEntry { ahead, behind, .. } = *entry;
-    let changes = match (entry.changed_files, entry.operation_in_progress.map(operation)) {
+    let changes = match (entry.changed_files, entry.operation_in_progress.map(Operation::spoken)) {
         (0, None) => String::new(),
         (0, Some(name)) => format!("A {name} is under way."),
         (changed, None) => format!("{} changed.", counted(changed, "path is", "paths are")),
@@ -237,17 +237,6 @@ fn said(status: RadarStatus, entry: &RadarEntry) -> (String, &'static [&'static 
     };
     let summary = [first, changes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     (summary, actions)
-}
-
-fn operation(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Merge => "merge",
-        Operation::Rebase => "rebase",
-        Operation::Am => "git am",
-        Operation::CherryPick => "cherry-pick",
-        Operation::Revert => "revert",
-        Operation::Bisect => "bisect",
-    }
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {

@@ -100,14 +100,7 @@ fn hints(
         ));
     }
     if let Some(operation) = operation {
-        let name = match operation {
-            Operation::Merge => "merge",
-            Operation::Rebase => "rebase",
-            Operation::Am => "git am",
-            Operation::CherryPick => "cherry-pick",
-            Operation::Revert => "revert",
-            Operation::Bisect => "bisect",
-        };
+        let name = operation.spoken();
         hints.push(format!("A {name} is under way: finish or abort it before starting other work."));
     }
     if head.detached {

@@ -1,9 +1,10 @@
 //! worktree.list and submodule.status.
 //! Trust: see the module above.
 
-use super::budget::Budget;
+use super::{budget::Budget, cursor::foreign};
 use crate::{
     files::NoContents,
+    history,
     pace::Pace,
     refs,
     repo::Repo,
@@ -78,18 +79,11 @@ fn worktree_row(checkout: Checkout) -> WorktreeRow {
         head_sha: checkout.head.map(|id| id.to_hex_with_len(12).to_string()),
         head,
         locked: checkout.locked.is_some(),
-        locked_reason: reason.map(|reason| cut(&reason)),
+        locked_reason: reason.map(|reason| history::cut(&reason, MAX_REASON_CHARS)),
         prunable: checkout.prunable.is_some(),
         prunable_reason: checkout.prunable.map(str::to_owned),
         unseen: checkout.unseen,
         bare: checkout.bare,
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_REASON_CHARS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
     }
 }
 
@@ -201,14 +195,13 @@ fn cursor(kind: char, bytes: &[u8]) -> String {
 
 /// The bytes of such a text.
 fn position(kind: char, text: &str) -> Result<Vec<u8>, ReadFailure> {
-    let bad = || ReadFailure::new(Reason::BadArgument, "cursor", "The cursor is not one that this tool gave out.");
-    let rest = text.strip_prefix(kind).ok_or_else(bad)?;
-    let (encoding, bytes) = match rest.split_at_checked(2).ok_or_else(bad)? {
+    let rest = text.strip_prefix(kind).ok_or_else(foreign)?;
+    let (encoding, bytes) = match rest.split_at_checked(2).ok_or_else(foreign)? {
         ("p:", bytes) => (None, bytes),
         ("e:", bytes) => (Some(PathEncoding::Escaped), bytes),
-        _ => return Err(bad()),
+        _ => return Err(foreign()),
     };
-    bytes_of(bytes, encoding).filter(|bytes| !bytes.is_empty() && !bytes.contains(&0)).ok_or_else(bad)
+    bytes_of(bytes, encoding).filter(|bytes| !bytes.is_empty() && !bytes.contains(&0)).ok_or_else(foreign)
 }
 
 fn no_such_position() -> ReadFailure {

@@ -3,7 +3,7 @@
 
 use super::{
     budget::{Budget, cost},
-    cursor::{Cursor, Of},
+    cursor::{Cursor, Of, foreign},
 };
 use crate::{
     history,
@@ -15,7 +15,7 @@ use crate::{
     unmerged::{self, File, Markers, operation},
 };
 use bulkhead_contract::{
-    failure::{ReadFailure, Reason},
+    failure::ReadFailure,
     limits::{CONFLICT_FILES, MAX_SUBJECT_CHARS, PREFLIGHT_PATHS},
     path::text_of,
     results::{
@@ -167,10 +167,7 @@ pub(super) fn read(repo: &Repo, ask: &asks::Conflict, pace: &Pace) -> Result<Con
     let after = match ask.cursor.as_deref().map(|text| Cursor::parse(text, Of::Conflict)).transpose()? {
         None => None,
         Some(Cursor::Tracked(path)) => Some(path),
-        Some(Cursor::Untracked(_)) => {
-            let details = "The cursor is not one that this tool gave out.";
-            return Err(ReadFailure::new(Reason::BadArgument, "cursor", details));
-        }
+        Some(Cursor::Untracked(_)) => return Err(foreign()),
     };
     let index = repo.index()?;
     let files = unmerged::files(&index);

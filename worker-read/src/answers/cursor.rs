@@ -31,6 +31,11 @@ impl Of {
     }
 }
 
+/// The refusal of a cursor that the tool asked never gave out.
+pub(crate) fn foreign() -> ReadFailure {
+    ReadFailure::new(Reason::BadArgument, "cursor", "The cursor is not one that this tool gave out.")
+}
+
 /// The row that the page before ended with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cursor {
@@ -59,19 +64,19 @@ impl Cursor {
     /// # Errors
     /// [`Reason::BadArgument`].
     pub fn parse(text: &str, of: Of) -> Result<Self, ReadFailure> {
-        let bad = || ReadFailure::new(Reason::BadArgument, "cursor", "The cursor is not one that this tool gave out.");
         if text.len() > MAX_CHARS {
-            return Err(bad());
+            return Err(foreign());
         }
-        let (kind, path) = text.strip_prefix(of.letter()).and_then(|text| text.split_once(':')).ok_or_else(bad)?;
+        let (kind, path) = text.strip_prefix(of.letter()).and_then(|text| text.split_once(':')).ok_or_else(foreign)?;
         let (half, encoding) = match kind {
             "tp" => ('t', None),
             "te" => ('t', Some(PathEncoding::Escaped)),
             "up" => ('u', None),
             "ue" => ('u', Some(PathEncoding::Escaped)),
-            _ => return Err(bad()),
+            _ => return Err(foreign()),
         };
-        let path = bytes_of(path, encoding).filter(|path| !path.is_empty() && !path.contains(&0)).ok_or_else(bad)?;
+        let path =
+            bytes_of(path, encoding).filter(|path| !path.is_empty() && !path.contains(&0)).ok_or_else(foreign)?;
         Ok(if half == 't' { Cursor::Tracked(path) } else { Cursor::Untracked(path) })
     }
 

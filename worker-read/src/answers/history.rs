@@ -1,7 +1,7 @@
 //! `repo.history`: a page of a walk, and the cursor that goes on from its end.
 //! Trust: see the module above; a cursor only ever chooses among commits that the caller may read anyway.
 
-use super::budget::Budget;
+use super::{budget::Budget, cursor::foreign};
 use crate::{
     diff::abbreviate::Abbreviation,
     history::{MAX_NAME_CHARS, cut, read, subject, text},
@@ -264,8 +264,6 @@ impl Cursor {
     /// # Errors
     /// [`Reason::BadArgument`] for one that we never wrote, or wrote for another question or repository.
     fn parse(repo: &Repo, text: &str, fingerprint: u64) -> Result<Self, ReadFailure> {
-        let foreign =
-            || ReadFailure::new(Reason::BadArgument, "cursor", "The cursor is not one that this tool gave out.");
         let fields: Vec<&str> = text.split(':').collect();
         let [kind, of, tips, hidden, since, until, at] = fields[..] else { return Err(foreign()) };
         if kind != "h1" {

@@ -5,7 +5,7 @@ mod brief;
 mod budget;
 mod checkouts;
 mod conflict;
-mod cursor;
+pub(crate) mod cursor;
 mod diff;
 mod fleet;
 mod history;

@@ -1,8 +1,9 @@
 //! Which of many commits have one of two others among their ancestors: one walk, and one look back over what it met.
 //! Trust: see [`super::walk`].
 
-use super::walk::{GraphLies, MAX_COMMITS, SLOP, UNKNOWN, Walk};
+use super::walk::{MAX_COMMITS, SLOP, UNKNOWN, Walk};
 use crate::{
+    commit_graph::{Unfinished, with_or_without},
     pace::{Pace, Stopped},
     repo::Repo,
 };
@@ -10,23 +11,6 @@ use gix::{ObjectId, commitgraph::Graph};
 
 /// The commit is one of those asked about, or an ancestor of one.
 const TIP: u64 = 4;
-
-enum Unfinished {
-    Stopped(Stopped),
-    GraphLies,
-}
-
-impl From<Stopped> for Unfinished {
-    fn from(stopped: Stopped) -> Self {
-        Unfinished::Stopped(stopped)
-    }
-}
-
-impl From<GraphLies> for Unfinished {
-    fn from(_: GraphLies) -> Self {
-        Unfinished::GraphLies
-    }
-}
 
 /// The result.
 #[derive(Debug, Default)]
@@ -50,18 +34,8 @@ pub(super) fn contains(
     if tips.is_empty() {
         return Ok(Contained::default());
     }
-    if let Some(graph) = repo.commit_graph() {
-        match walk(repo, Some(&graph), tips, targets, pace) {
-            Err(Unfinished::GraphLies) => repo.drop_commit_graph(),
-            Err(Unfinished::Stopped(stopped)) => return Err(stopped),
-            Ok(found) => return Ok(found),
-        }
-    }
-    match walk(repo, None, tips, targets, pace) {
-        Ok(found) => Ok(found),
-        Err(Unfinished::Stopped(stopped)) => Err(stopped),
-        Err(Unfinished::GraphLies) => Ok(Contained { each: vec![[false; 2]; tips.len()], cut: true }),
-    }
+    let found = with_or_without(repo, |graph| walk(repo, graph, tips, targets, pace))?;
+    Ok(found.unwrap_or_else(|| Contained { each: vec![[false; 2]; tips.len()], cut: true }))
 }
 
 fn walk(

@@ -1,8 +1,9 @@
 //! How far many commits have drifted from one: one walk with a mark for each of them.
 //! Trust: see [`super::walk`].
 
-use super::walk::{GraphLies, MAX_COMMITS, SLOP, UNKNOWN, Walk};
+use super::walk::{MAX_COMMITS, SLOP, UNKNOWN, Walk};
 use crate::{
+    commit_graph::{Unfinished, with_or_without},
     pace::{Pace, Stopped},
     repo::Repo,
 };
@@ -20,40 +21,13 @@ pub(super) struct Counted {
     pub(super) cut: bool,
 }
 
-enum Unfinished {
-    Stopped(Stopped),
-    GraphLies,
-}
-
-impl From<Stopped> for Unfinished {
-    fn from(stopped: Stopped) -> Self {
-        Unfinished::Stopped(stopped)
-    }
-}
-
-impl From<GraphLies> for Unfinished {
-    fn from(_: GraphLies) -> Self {
-        Unfinished::GraphLies
-    }
-}
-
 /// Counts for each of `tips`, fewer than [`MAX_TIPS`], how far it has drifted from `current`.
 ///
 /// # Errors
 /// [`Stopped`].
 pub(super) fn count(repo: &Repo, current: ObjectId, tips: &[ObjectId], pace: &Pace) -> Result<Counted, Stopped> {
-    if let Some(graph) = repo.commit_graph() {
-        match walk(repo, Some(&graph), current, tips, pace) {
-            Err(Unfinished::GraphLies) => repo.drop_commit_graph(),
-            Err(Unfinished::Stopped(stopped)) => return Err(stopped),
-            Ok(counted) => return Ok(counted),
-        }
-    }
-    match walk(repo, None, current, tips, pace) {
-        Ok(counted) => Ok(counted),
-        Err(Unfinished::Stopped(stopped)) => Err(stopped),
-        Err(Unfinished::GraphLies) => Ok(Counted { each: vec![(0, 0); tips.len()], cut: true }),
-    }
+    let counted = with_or_without(repo, |graph| walk(repo, graph, current, tips, pace))?;
+    Ok(counted.unwrap_or_else(|| Counted { each: vec![(0, 0); tips.len()], cut: true }))
 }
 
 fn walk(

@@ -1,7 +1,7 @@
 //! Commits met on a walk from many tips at once: each once, with a set of marks that parents take over.
 //! Trust: commits and graph are the repository's; a graph that contradicts itself ends the walk.
 
-use crate::repo::Repo;
+use crate::{commit_graph::Unfinished, repo::Repo};
 use gix::{
     ObjectId,
     commitgraph::{Graph, Position},
@@ -16,10 +16,6 @@ pub(super) const SLOP: u32 = 5;
 pub(super) const UNKNOWN: u32 = u32::MAX;
 /// Greatest generation that a commit-graph can hold (`gitformat-commit-graph`).
 const MAX_GENERATION: u32 = 0x3fff_ffff;
-
-/// The commit-graph contradicts itself.
-#[derive(Debug)]
-pub(super) struct GraphLies;
 
 /// A commit that was met.
 pub(super) struct Node {
@@ -111,7 +107,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks up the parents of `node`, once.
-    pub(super) fn take(&mut self, node: u32) -> Result<(), GraphLies> {
+    pub(super) fn take(&mut self, node: u32) -> Result<(), Unfinished> {
         let it = &mut self.nodes[node as usize];
         if it.taken {
             return Ok(());
@@ -121,10 +117,10 @@ impl<'a> Walk<'a> {
         let mut ids = std::mem::take(&mut it.by_id);
         if let (Some(graph), Some(position)) = (self.graph, position) {
             for parent in graph.commit_at(position).iter_parents() {
-                let parent = parent.map_err(|_| GraphLies)?;
+                let parent = parent.map_err(|_| Unfinished::GraphLies)?;
                 // zero was not computed, and the greatest stands for all above it
                 if (1..MAX_GENERATION).contains(&own) && graph.commit_at(parent).generation() >= own {
-                    return Err(GraphLies);
+                    return Err(Unfinished::GraphLies);
                 }
                 ids.push(graph.id_at(parent).to_owned());
             }

@@ -2,8 +2,9 @@
 //! Trust: a cursor comes from a caller, who may have made it up; it is a position and is compared, never followed.
 
 use super::{patch::Patch, sides::Item};
+use crate::answers::cursor::foreign;
 use bulkhead_contract::{
-    failure::{ReadFailure, Reason},
+    failure::ReadFailure,
     path::{PathEncoding, bytes_of, text_of},
 };
 
@@ -69,8 +70,7 @@ impl Cursor {
     /// # Errors
     /// [`Reason::BadArgument`] for one that was never given out.
     pub fn parse(text: &str) -> Result<Self, ReadFailure> {
-        let bad = || ReadFailure::new(Reason::BadArgument, "cursor", "The cursor is not one that this tool gave out.");
-        Self::read(text).ok_or_else(bad)
+        Self::read(text).ok_or_else(foreign)
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -227,6 +227,7 @@ fn cost_of(byte: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bulkhead_contract::failure::Reason;
 
     fn place(path: &[u8]) -> Place {
         Place { rest: true, path: path.to_vec(), pair: true }

@@ -174,13 +174,14 @@ impl<'a> Printer<'a> {
     /// Of a file whose contents stayed, whether they are text, by the attributes of its old and its new name.
     fn same(&mut self, mut patch: Patch, pair: &Pair, mut side: Shown<'_>) -> Patch {
         let paths = [pair.old.as_ref().map_or(side.path, |old| &old.path[..]), side.path];
-        let rules =
-            paths.map(|path| if is_file(side.mode) { self.disk.rule(path).diff } else { DiffRule::Unspecified });
+        let rules = paths
+            .map(|path| if renames::is_file(side.mode) { self.disk.rule(path).diff } else { DiffRule::Unspecified });
         let decided = rules.each_ref().map(|rule| decided(self.repo, rule));
         patch.binary = decided.contains(&Some(true));
         if !patch.binary && decided.contains(&None) && self.load(&mut side).is_ok() {
             let bytes = side.bytes.as_deref().unwrap_or_default();
-            patch.binary = (is_file(side.mode) && bytes.len() as u64 > self.style.big) || contents::is_binary(bytes);
+            patch.binary =
+                (renames::is_file(side.mode) && bytes.len() as u64 > self.style.big) || contents::is_binary(bytes);
         }
         if patch.binary {
             patch.counts = None;
@@ -196,7 +197,7 @@ impl<'a> Printer<'a> {
         must_show: bool,
     ) -> Option<Patch> {
         let rules = [&old, &new].map(|side| match side {
-            Some(side) if is_file(side.mode) => self.disk.rule(side.path).diff,
+            Some(side) if renames::is_file(side.mode) => self.disk.rule(side.path).diff,
             _ => DiffRule::Unspecified,
         });
         // `Some` where attributes or configuration decide
@@ -209,7 +210,7 @@ impl<'a> Printer<'a> {
                     return Some(Patch { omitted: Some(omitted), ..Patch::default() });
                 }
                 let bytes = side.bytes.as_deref().unwrap_or_default();
-                let big = is_file(side.mode) && bytes.len() as u64 > self.style.big;
+                let big = renames::is_file(side.mode) && bytes.len() as u64 > self.style.big;
                 binary |= decided.is_none() && (big || contents::is_binary(bytes));
             }
         }
@@ -333,10 +334,6 @@ pub fn algorithm(name: &[u8]) -> Option<(Algorithm, Option<&'static str>)> {
 #[must_use]
 pub fn percent(likeness: u64) -> u64 {
     likeness * 100 / renames::WHOLE
-}
-
-fn is_file(mode: Mode) -> bool {
-    mode.bits() & 0o170_000 == 0o100_000
 }
 
 fn joined(mut first: Patch, second: Patch) -> Patch {

@@ -5,6 +5,7 @@ use super::{
     scratch::Scratch,
     trees::{Difference, Entry, differences},
 };
+use crate::diff::contents::is_binary;
 use bulkhead_contract::failure::ReadFailure;
 use gix::{
     ObjectId,
@@ -14,8 +15,6 @@ use gix::{
 
 /// Lines around a change that belong to it.
 const CONTEXT: u32 = 3;
-/// Bytes of a file that are looked at to tell whether it is text.
-const LOOKED_AT: usize = 8_000;
 
 /// The change that a commit with these trees makes; nothing where it changes nothing.
 pub(super) fn changes(
@@ -57,7 +56,6 @@ fn file(scratch: &Scratch<'_>, change: &Difference, text: &mut Vec<u8>) -> Resul
         _ => {}
     }
     let (old, new) = (contents(scratch, change.old)?, contents(scratch, change.new)?);
-    let is_binary = |bytes: &[u8]| bytes[..bytes.len().min(LOOKED_AT)].contains(&0);
     if is_binary(&old) || is_binary(&new) {
         for side in [change.old, change.new].into_iter().flatten() {
             text.extend_from_slice(side.1.as_slice());

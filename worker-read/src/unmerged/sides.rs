@@ -1,14 +1,12 @@
 //! The sides of an unmerged path: what is in each stage, cut to what the caller wants to see.
 //! Trust: contents are the repository's; a size is read before a body, and a commit of a submodule is never looked up.
 
-use crate::repo::Repo;
+use crate::{diff::contents::is_binary, repo::Repo};
 use bulkhead_contract::results::ConflictSide;
 use gix::{ObjectId, objs::FindExt as _};
 
 /// Bytes of a blob that is read at all.
 const MAX_READ: u64 = 64 << 20;
-/// Bytes that are looked at to tell whether it is text.
-const LOOKED_AT: usize = 8_000;
 
 /// One stage of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +57,7 @@ pub(crate) fn side(repo: &Repo, stage: Stage, most: usize) -> ConflictSide {
     }
     let mut buffer = Vec::new();
     match repo.git.objects.find_blob(&stage.id, &mut buffer) {
-        Ok(blob) if blob.data[..blob.data.len().min(LOOKED_AT)].contains(&0) => side.binary = true,
+        Ok(blob) if is_binary(blob.data) => side.binary = true,
         Ok(blob) => put(&mut side, blob.data, most),
         Err(_) => side.error = missing(),
     }

@@ -3,6 +3,7 @@
 
 use super::{Lookup, Source, entries::Entries};
 use crate::{
+    diff::contents::is_binary,
     pace::{Pace, Stopped},
     renames::{self, LEAST, MAX_BLOB, WHOLE},
     repo::Repo,
@@ -109,7 +110,7 @@ fn source(
         return Ok(None);
     }
     let Some(contents) = renames::blob(&repo.git, id) else { return Ok(None) };
-    let (size, chunks) = (contents.len() as u64, renames::chunks(&contents, renames::is_text(&contents)));
+    let (size, chunks) = (contents.len() as u64, renames::chunks(&contents, !is_binary(&contents)));
     let mut candidates: Vec<(u64, bool, &File)> = Vec::new();
     for file in files.iter().filter(|file| renames::is_file(file.mode)) {
         pace.step(1)?;
@@ -119,8 +120,7 @@ fn source(
             continue;
         }
         let Some(contents) = renames::blob(&repo.git, file.id) else { continue };
-        let likeness =
-            renames::common(&renames::chunks(&contents, renames::is_text(&contents)), &chunks) * WHOLE / most;
+        let likeness = renames::common(&renames::chunks(&contents, !is_binary(&contents)), &chunks) * WHOLE / most;
         if likeness < LEAST {
             continue;
         }

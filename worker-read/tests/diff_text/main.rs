@@ -3,7 +3,6 @@
 #![cfg(unix)]
 
 mod generated;
-mod patches;
 #[path = "../support/mod.rs"]
 mod support;
 

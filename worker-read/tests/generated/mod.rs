@@ -1,6 +1,10 @@
 //! Histories made of random edits, written with `git fast-import`.
 //! Trust: test only; the same seed gives the same repository.
 
+#[path = "../../../tests/support/dice.rs"]
+mod dice;
+
+pub use dice::Dice;
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -8,19 +12,6 @@ use std::{
     path::Path,
     process::{Command, Stdio},
 };
-
-/// A generator of numbers that are the same in every run (splitmix64).
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % bound as u64).expect("below a usize")
-    }
-}
 
 /// A tree: mode and lines by path.
 pub type Files = BTreeMap<String, (&'static str, Vec<String>)>;

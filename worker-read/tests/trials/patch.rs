@@ -12,21 +12,22 @@ use bulkhead_worker_read::{
 
 const DRIVERS: [&str; 4] = ["", "cpp", "rust", "bash"];
 
-/// The first byte is how, the rest up to 0x1e the old text, and what follows the new one.
+/// The first two bytes are how, the rest up to 0x1e the old text, and what follows the new one.
 pub fn trial(bytes: &[u8]) {
-    let Some((&how, texts)) = bytes.split_first() else { return };
+    let Some((&[how, around], texts)) = bytes.split_first_chunk() else { return };
     let at = texts.iter().position(|&byte| byte == 0x1e).unwrap_or(texts.len());
     let (before, after) = (&texts[..at], texts.get(at + 1..).unwrap_or_default());
     let algorithm = [&b"myers"[..], b"minimal", b"histogram"][usize::from(how % 3)];
     let (algorithm, _) = patch::algorithm(algorithm).expect("Git knows it");
-    let context = [3, 0, 1, 20][usize::from(how >> 2 & 3)];
-    let rules = Rules { algorithm, ignore_whitespace: how & 0x10 != 0, context };
+    let context = [3, 0, 1, 2, 4, 5, 6, 7, 20][usize::from(around % 9)];
+    let ignore_whitespace = how & 0x10 != 0;
+    let rules = Rules { algorithm, ignore_whitespace, context };
     let driver = Driver::named(DRIVERS[usize::from(how >> 5 & 3)].as_bytes()).unwrap_or(Driver::Default);
     let lines = Lines::compare(before, after, rules);
     let (mut out, mut starts) = (Vec::new(), Vec::new());
     hunks::append(&mut out, &mut starts, &lines, context, &driver);
-    let applied = apply(before, &out, &starts, lines.counts());
-    if !rules.ignore_whitespace {
+    let applied = apply(before, &out, &starts, lines.counts(), ignore_whitespace);
+    if !ignore_whitespace {
         assert!(applied == after, "the hunks make {applied:?} of {before:?}, not {after:?}");
         assert_eq!(starts.is_empty(), before == after);
     }
@@ -34,7 +35,7 @@ pub fn trial(bytes: &[u8]) {
 }
 
 /// Applies hunks as `git apply` reads them; where white space is ignored, the unchanged lines are those of the new text.
-fn apply(before: &[u8], hunks: &[u8], starts: &[usize], counts: (u64, u64)) -> Vec<u8> {
+fn apply(before: &[u8], hunks: &[u8], starts: &[usize], counts: (u64, u64), ignore_whitespace: bool) -> Vec<u8> {
     let old: Vec<&[u8]> = before.split_inclusive(|&byte| byte == b'\n').collect();
     let (mut made, mut at, mut counted) = (Vec::new(), 0, (0, 0));
     let mut ends = starts[starts.len().min(1)..].to_vec();
@@ -43,6 +44,7 @@ fn apply(before: &[u8], hunks: &[u8], starts: &[usize], counts: (u64, u64)) -> V
     for (&start, &end) in starts.iter().zip(&ends) {
         let mut rows = hunks[start..end].split_inclusive(|&byte| byte == b'\n').peekable();
         let head = rows.next().expect("a hunk has a head");
+        assert!(head.starts_with(b"@@ -"));
         let [from, removed, _, added] = ranges(head);
         // a range of no lines names the line before it
         let first = if removed == 0 { from } else { from - 1 };
@@ -65,7 +67,8 @@ fn apply(before: &[u8], hunks: &[u8], starts: &[usize], counts: (u64, u64)) -> V
             }
             counted.0 += u64::from(row[0] == b'+');
             counted.1 += u64::from(row[0] == b'-');
-            assert!(row[0] != b'-' || old[at - 1] == line, "a line is removed that is not there");
+            let stands = row[0] == b'-' || (row[0] == b' ' && !ignore_whitespace);
+            assert!(!stands || old[at - 1] == line, "a line stands in the hunk that is not in the old text");
         }
         assert_eq!((gone, came), (removed, added), "{:?}", String::from_utf8_lossy(head));
     }

@@ -2,7 +2,7 @@
 //! Trust: a name is the caller's and is looked up, never run; texts of the log are the repository's and are cut.
 
 use super::{super::budget::Budget, bad, bad_cursor};
-use crate::{detached, diff::abbreviate::Abbreviation, pace::Pace, reflog, repo::Repo, status};
+use crate::{detached, diff::abbreviate::Abbreviation, history::cut, pace::Pace, reflog, repo::Repo, status};
 use bulkhead_contract::{
     args::shown,
     failure::ReadFailure,
@@ -141,9 +141,9 @@ impl Page<'_> {
             } else {
                 detached::abbreviated(self.repo, &self.abbreviation, line.new)
             },
-            message: cut(line.message.as_ref(), MAX_SUBJECT_CHARS),
-            author_name: cut(line.name.as_ref(), MAX_NAME_CHARS),
-            author_email: cut(line.email.as_ref(), MAX_NAME_CHARS),
+            message: cut(&line.message.to_str_lossy(), MAX_SUBJECT_CHARS),
+            author_name: cut(&line.name.to_str_lossy(), MAX_NAME_CHARS),
+            author_email: cut(&line.email.to_str_lossy(), MAX_NAME_CHARS),
             timestamp: line.time,
             can_compare: line.old != line.new && here(line.old) && here(line.new),
         };
@@ -153,14 +153,6 @@ impl Page<'_> {
         } else {
             self.full = true;
         }
-    }
-}
-
-fn cut(text: &BStr, most: usize) -> String {
-    let text = text.to_str_lossy();
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.into_owned(),
     }
 }
 

@@ -9,7 +9,10 @@ use super::{
     collect::{Pair, Removed, Side, Wanted},
     is_file, parent,
 };
-use crate::renames::{self, LEAST, LEAST_BY_NAME, MAX_BLOB, MAX_CHUNKS, WHOLE, better, keep_better, name};
+use crate::{
+    diff::contents::is_binary,
+    renames::{self, LEAST, LEAST_BY_NAME, MAX_BLOB, MAX_CHUNKS, WHOLE, better, keep_better, name},
+};
 use bulkhead_contract::failure::ReadFailure;
 use gix::{
     ObjectId,
@@ -314,7 +317,7 @@ impl Search<'_, '_, '_> {
         {
             let mut buffer = Vec::new();
             let blob = scratch.find_blob(&id, &mut buffer).map_err(|_| scratch.failure())?;
-            let chunks = renames::chunks(blob.data, renames::is_text(blob.data));
+            let chunks = renames::chunks(blob.data, !is_binary(blob.data));
             self.held += chunks.len();
             shape = Some(Shape { size: blob.data.len() as u64, chunks });
         }
