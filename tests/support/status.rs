@@ -8,12 +8,15 @@ use super::{
 use serde_json::json;
 use std::path::Path;
 
-/// What git says. Settings of the repository that would only change how much is shown are overruled.
+/// What git says. Settings of the repository that would only change how much is shown are overruled, and the judge
+/// believes no cache of its own: now and then git's untracked cache forgets a repository inside the working tree.
 pub fn expected(repo: &Repo<'_>) -> Vec<Row> {
     let arguments = [
         "--no-optional-locks",
         "-c",
         "core.fsmonitor=false",
+        "-c",
+        "core.untrackedCache=false",
         "-c",
         "status.showUntrackedFiles=normal",
         "-c",
