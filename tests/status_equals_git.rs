@@ -10,7 +10,7 @@ use support::{
     dice::Dice,
     fixtures,
     rows::{self, Row},
-    status::{answered, differences, expected},
+    status::{agree, answered, differences, expected},
 };
 
 /// Repositories of the states fixture whose storage nobody can read here.
@@ -93,6 +93,46 @@ fn the_three_tools_agree_with_each_other() {
 }
 
 /// `BULKHEAD_SEED=N` repeats a run; `BULKHEAD_SLOW=1` makes it larger.
+#[test]
+fn a_rule_file_that_is_no_file() {
+    let place = Place::new();
+    let repo = Repo::init(&place, "repo");
+    repo.write(".gitattributes", "*.txt text\n");
+    repo.write(".gitignore", "*.o\n");
+    repo.write("crlf.txt", "a\r\nb\r\n");
+    repo.write("built.o", "x");
+    repo.commit("first");
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    for (day, kind) in (0..).zip(["absent", "directory", "directory with a file", "link"]) {
+        for name in [".gitattributes", ".gitignore"] {
+            let path = repo.at(name);
+            match kind {
+                "absent" => fs::remove_file(&path).expect("it was there"),
+                "link" => {
+                    fs::remove_dir_all(&path).expect("it was there");
+                    std::os::unix::fs::symlink("crlf.txt", &path).expect("ours");
+                }
+                _ => fs::create_dir_all(&path).expect("ours"),
+            }
+            if kind == "directory with a file" {
+                fs::write(path.join("inside"), "x").expect("ours");
+            }
+        }
+        // another time makes both sides read the contents, and the attributes that decide about them
+        repo.write("crlf.txt", "a\r\nb\r\n");
+        let file = fs::File::options().write(true).open(repo.at("crlf.txt")).expect("ours");
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000 + day * 86_400);
+        file.set_modified(time).expect("ours");
+        agree(kind, &repo, &mut server);
+        let expected = repo.git(&["--no-optional-locks", "diff", "--no-ext-diff", "HEAD", "--", "crlf.txt"]);
+        let outcome = server.call("diff.text", json!({"repoPath": repo.path(), "base": "HEAD"}));
+        let diff = outcome.data()["diff"].as_str().expect("a text").to_owned();
+        assert_eq!(diff.contains("diff --git a/crlf.txt"), !expected.is_empty(), "{kind}: {diff}\n{expected}");
+        assert!(diff.contains(&expected), "{kind}: {diff}\n{expected}");
+    }
+    assert!(server.finish().status.success());
+}
+
 #[test]
 fn after_random_edits() {
     let seed = std::env::var("BULKHEAD_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);

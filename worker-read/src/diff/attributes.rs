@@ -105,6 +105,10 @@ impl<'a> Disk<'a> {
         if let Some(bytes) = on_disk.and_then(|file| files::read_open(file, MAX_RULES).ok()) {
             return Some(bytes);
         }
+        // a directory of that name has no rules, and those in the index do not count
+        if dir.is_some_and(|dir| dir.stat(NAME).is_ok_and(|stat| stat.kind == Kind::Dir)) {
+            return Some(Vec::new());
+        }
         let index = self.index.as_ref()?;
         let is_at = |&at: &usize| index.path(at).iter().cmp(self.prefix.iter().chain(NAME));
         let at = index.attributes[index.attributes.binary_search_by(is_at).ok()?];

@@ -1,5 +1,5 @@
 //! The rule files of directories, `.gitignore` and `.gitattributes`: from the disk, or from the index where not checked out.
-//! Trust: contents are the repository's, bounded each and together; a link or a FIFO of such a name is none.
+//! Trust: contents are the repository's, bounded each and together; a link or a FIFO of such a name is none, a directory empty.
 
 use super::{
     disk::{Dir, Kind, Listing, Stat, now},
@@ -95,8 +95,11 @@ impl RuleFiles {
         repo: &gix::Repository,
     ) -> Found {
         let name = which.name();
-        if listing.find(name) != Some(Kind::File) {
-            return indexed(which, prefix, index, repo);
+        match listing.find(name) {
+            Some(Kind::File) => {}
+            // Git opens it, reads nothing, and does not look into the index then
+            Some(Kind::Dir) => return Found::Is(which.rules(Vec::new(), prefix)),
+            _ => return indexed(which, prefix, index, repo),
         }
         let before = now();
         let Ok(stat) = dir.stat(name) else { return Found::Unreadable };
