@@ -14,7 +14,10 @@ pub fn asked_for() -> Option<WorkerKind> {
 /// Runs it until the supervisor closes its end.
 #[cfg(target_os = "linux")]
 pub fn run(kind: WorkerKind) -> ExitCode {
-    use bulkhead_ipc::channel::{Receiver, Sender, Stream, WorkerEnds};
+    use bulkhead_ipc::{
+        channel::{Receiver, Sender, Stream, WorkerEnds},
+        inbox::Inbox,
+    };
     let (requests, answers) = match bulkhead_sandbox::inherited::worker_pipes() {
         Ok(pipes) => pipes,
         // a person typed it: nothing was opened yet
@@ -27,7 +30,7 @@ pub fn run(kind: WorkerKind) -> ExitCode {
     }
     match kind {
         WorkerKind::Read => bulkhead_worker_read::run(
-            WorkerEnds { requests: Receiver::new(Stream(requests)), answers: Sender::new(Stream(answers)) },
+            WorkerEnds { requests: Receiver::new(Inbox::new(requests)), answers: Sender::new(Stream(answers)) },
             true,
         ),
     }

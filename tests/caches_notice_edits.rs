@@ -17,7 +17,10 @@ use support::{
 
 /// A repository with old files, and a server that has answered for it before.
 fn warm(place: &Place) -> (Repo<'_>, Server) {
-    let repo = Repo::init(place, "repo");
+    warm_of(place, Repo::init(place, "repo"))
+}
+
+fn warm_of<'place>(place: &'place Place, repo: Repo<'place>) -> (Repo<'place>, Server) {
     for number in 0..40 {
         repo.write(format!("d{}/e{}/f{number}", number % 4, number % 3), format!("number {number}\n"));
     }
@@ -223,6 +226,76 @@ fn what_stands_at_a_path() {
         fs::rename(repo.at("moved"), repo.at("d1")).expect("ours");
         agree("and back", &repo, &mut server);
     }
+}
+
+#[test]
+fn names_that_come_and_go_in_directories_that_were_listed() {
+    let place = Place::new();
+    let repo = Repo::init(&place, "repo");
+    repo.write("new/deep/er/file", "untracked\n");
+    repo.write("empty/deep/keep.a", "ignored\n");
+    repo.write(".git/info/exclude", "/new/\n");
+    let (repo, mut server) = warm_of(&place, repo);
+    repo.write(".git/info/exclude", "");
+    let old = |path: &Path| {
+        let time = fs::metadata(path).expect("there").modified().expect("a time");
+        let path = path.to_owned();
+        // a directory whose modification time is set back has changed all the same
+        move || fs::File::open(&path).expect("ours").set_modified(time).expect("ours")
+    };
+    let mut round = |what: &str, edit: &dyn Fn()| {
+        edit();
+        agree(what, &repo, &mut server);
+        agree(what, &repo, &mut server);
+    };
+    let at = |path: &str| repo.at(path);
+    for directory in ["d0/e0", "d0", "new/deep/er", "empty/deep", ""] {
+        let (added, moved) = (at(directory).join("added"), at(directory).join("moved"));
+        let back = old(&at(directory));
+        round(&format!("added in {directory}"), &|| {
+            fs::write(&added, "x").expect("ours");
+            back();
+        });
+        round(&format!("moved in {directory}"), &|| {
+            fs::rename(&added, &moved).expect("ours");
+            back();
+        });
+        round(&format!("gone from {directory}"), &|| {
+            fs::remove_file(&moved).expect("ours");
+            back();
+        });
+        round(&format!("a directory in {directory}"), &|| fs::create_dir(&added).expect("ours"));
+        round(&format!("a file in a directory in {directory}"), &|| fs::write(added.join("x"), "x").expect("ours"));
+        round(&format!("a repository in {directory}"), &|| {
+            fs::remove_file(added.join("x")).expect("ours");
+            repo.git(&["init", "-q", added.to_str().expect("plain")]);
+        });
+        round(&format!("no repository in {directory}"), &|| fs::remove_dir_all(&added).expect("ours"));
+        std::thread::sleep(Duration::from_millis(2_100));
+        round(&format!("settled again, {directory}"), &|| {});
+    }
+    let swap = || {
+        fs::rename(at("d1/e0"), at("d1/aside")).expect("ours");
+        fs::rename(at("d2/e0"), at("d1/e0")).expect("ours");
+        fs::rename(at("d1/aside"), at("d2/e0")).expect("ours");
+    };
+    round("two directories in each other's place", &swap);
+    round("and back", &swap);
+    round("a link in the place of a directory", &|| {
+        fs::rename(at("d3/e1"), at("d3/aside")).expect("ours");
+        std::os::unix::fs::symlink("aside", at("d3/e1")).expect("ours");
+    });
+    round("a file in the place of a directory", &|| {
+        fs::remove_file(at("d3/e1")).expect("ours");
+        fs::write(at("d3/e1"), "x").expect("ours");
+    });
+    round("and the directory again", &|| {
+        fs::remove_file(at("d3/e1")).expect("ours");
+        fs::rename(at("d3/aside"), at("d3/e1")).expect("ours");
+    });
+    round("rules beside old names", &|| repo.write("d0/.gitignore", "f*\n"));
+    round("all of it gone", &|| fs::remove_dir_all(at("d0")).expect("ours"));
+    assert!(server.finish().status.success());
 }
 
 #[test]

@@ -3,11 +3,18 @@
 
 use crate::{Error, codec, frame};
 use bincode::{Decode, Encode};
-use std::{
-    fmt,
-    io::{Read, Write},
-    marker::PhantomData,
-};
+use std::{fmt, io::Write, marker::PhantomData};
+
+/// What a peer has said by now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Now<T> {
+    /// Nothing yet, or only a part of something.
+    Nothing,
+    /// This.
+    Said(T),
+    /// The peer closed its end.
+    End,
+}
 
 /// Where frames come from: a pipe, or a queue in memory.
 pub trait FrameSource: Send {
@@ -16,6 +23,12 @@ pub trait FrameSource: Send {
     /// # Errors
     /// As [`frame::read`].
     fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error>;
+
+    /// The next frame's body, if all of it is there; never blocks.
+    ///
+    /// # Errors
+    /// As [`frame::read`].
+    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error>;
 }
 
 /// Where frames go: a pipe, or a queue in memory.
@@ -27,15 +40,9 @@ pub trait FrameSink: Send {
     fn put_frame(&mut self, body: &[u8]) -> Result<(), Error>;
 }
 
-/// Frames over any blocking byte stream.
+/// Frames to any blocking byte stream.
 #[derive(Debug)]
 pub struct Stream<S>(pub S);
-
-impl<S: Read + Send> FrameSource for Stream<S> {
-    fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        frame::read(&mut self.0)
-    }
-}
 
 impl<S: Write + Send> FrameSink for Stream<S> {
     fn put_frame(&mut self, body: &[u8]) -> Result<(), Error> {
@@ -61,6 +68,18 @@ impl<T: Decode<()>> Receiver<T> {
     /// Those of the source, and those of [`codec::decode`].
     pub fn receive(&mut self) -> Result<Option<T>, Error> {
         self.source.next_frame()?.map(|body| codec::decode(&body)).transpose()
+    }
+
+    /// The next message, if it is there; never blocks.
+    ///
+    /// # Errors
+    /// As [`Receiver::receive`].
+    pub fn now(&mut self) -> Result<Now<T>, Error> {
+        Ok(match self.source.frame_now()? {
+            Now::Nothing => Now::Nothing,
+            Now::Said(body) => Now::Said(codec::decode(&body)?),
+            Now::End => Now::End,
+        })
     }
 }
 

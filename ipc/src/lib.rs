@@ -7,6 +7,8 @@ pub mod chunk;
 pub mod codec;
 pub mod edge;
 pub mod frame;
+#[cfg(unix)]
+pub mod inbox;
 
 /// What can be wrong with bytes from a peer, or with the pipe to it.
 #[derive(Debug, thiserror::Error)]

@@ -129,7 +129,7 @@ fn told(fall: &Fall) -> String {
         Fall::Refused(failure) => format!("the path is refused ({}): {}", failure.reason.name(), failure.details),
         Fall::Short { layer, cause } => format!("isolation of the read worker: {layer} is missing: {cause}"),
         Fall::Moved => "the path moved while it was looked at".to_owned(),
-        Fall::Died { how, .. } => format!("the read worker ended: {how}"),
+        Fall::Died { how, .. } | Fall::Unheard { how, .. } => format!("the read worker ended: {how}"),
         Fall::Late { .. } => "the read worker did not answer before the deadline".to_owned(),
         Fall::Left => "the read worker was stopped".to_owned(),
     }

@@ -64,17 +64,20 @@ pub enum Means {
 /// 0, or [`EXIT_CANNOT_START`].
 #[must_use]
 pub fn serve(settings: Settings, means: Means) -> i32 {
-    let house = match House::build(settings, means) {
+    // before the jail, which shows nothing of what a descriptor is
+    let streams = stdio::Streams::look();
+    let mut house = match House::build(settings, means) {
         Ok(house) => house,
         Err(e) => return cannot_start(&e),
     };
-    let (io, flushed) = match stdio::start() {
-        Ok(started) => started,
+    let io = match house.local.block_on(&house.runtime, async { streams.start() }) {
+        Ok((io, flushed)) => {
+            house.flushed = Some(flushed);
+            io
+        }
         Err(e) => return cannot_start(&e),
     };
     house.run(async |house, pool| mcp::run(io, Rc::new(pool), Rc::clone(&house.settings)).await);
-    // nobody may be reading: then what is left is lost, and the end is not delayed
-    let _ = flushed.wait(LAST_WORDS);
     log::flush(LAST_WORDS);
     0
 }
@@ -125,6 +128,8 @@ struct House {
     carrier: Rc<dyn Carrier>,
     own: Report,
     stop: Stop,
+    /// Where there is a client: when all that it was sent is written.
+    flushed: Option<stdio::Flushed>,
     /// The launcher's process.
     #[cfg(target_os = "linux")]
     launcher: Option<i32>,
@@ -171,14 +176,16 @@ impl House {
             carrier,
             own,
             stop,
+            flushed: None,
             #[cfg(target_os = "linux")]
             launcher,
         })
     }
 
     /// Runs `work` until it is done or a signal asks to stop, and ends all workers; `None` after a signal.
-    fn run<T>(self, work: impl AsyncFnOnce(&House, Pool) -> T) -> Option<T> {
+    fn run<T>(mut self, work: impl AsyncFnOnce(&House, Pool) -> T) -> Option<T> {
         let pool = Pool::new(Rc::clone(&self.settings), Rc::clone(&self.carrier), &self.own);
+        let flushed = self.flushed.take();
         let done = self.local.block_on(&self.runtime, async {
             let done = tokio::select! {
                 biased;
@@ -186,6 +193,10 @@ impl House {
                 () = self.stop.stopped() => None,
             };
             pool.close().await;
+            if let Some(flushed) = flushed {
+                // nobody may be reading: then what is left is lost, and the end is not delayed
+                let _ = flushed.wait(LAST_WORDS).await;
+            }
             done
         });
         #[cfg(target_os = "linux")]

@@ -34,9 +34,10 @@ impl Process {
         Some(Process(fields.next()?.parse().ok()?))
     }
 
-    /// Whether it runs.
+    /// Whether it runs: a process whose first thread has ended holds all that it held until its last one has.
     pub fn is_alive(self) -> bool {
-        self.parent().is_some()
+        let others = fs::read_dir(self.proc("task")).map_or(0, |tasks| tasks.count().saturating_sub(1));
+        self.parent().is_some() || others > 0
     }
 
     /// A field of its `status`, for example `CapEff`.

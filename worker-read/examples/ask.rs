@@ -11,13 +11,7 @@ use bulkhead_worker_read::{
     pace::Pace,
     repo::{Operator, Repo},
 };
-use std::{
-    io::Write as _,
-    path::PathBuf,
-    rc::Rc,
-    sync::{Arc, atomic::AtomicU64},
-    time::Instant,
-};
+use std::{io::Write as _, path::PathBuf, rc::Rc, sync::Arc, time::Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
@@ -60,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "opened in {:?}", started.elapsed())?;
     let mut spent = Vec::new();
     for turn in 0..times.max(1) {
-        let pace = Pace::new(1, Arc::new(AtomicU64::new(0)), 600_000, |_| {});
+        let pace = Pace::alone(600_000);
         let started = Instant::now();
         let fresh = repo.is_current();
         let answer = answers::answer(&repo, &ask, &pace);

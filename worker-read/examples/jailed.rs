@@ -4,7 +4,7 @@
 use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     Error,
-    channel::{FrameSink, FrameSource, Receiver, Sender, WorkerEnds},
+    channel::{FrameSink, FrameSource, Now, Receiver, Sender, WorkerEnds},
     chunk::Joiner,
     codec,
     edge::read::{Answer, Ask, Call, FromRead, Init, OwnerTrust, Page, ToRead},
@@ -17,6 +17,14 @@ struct Tail(mpsc::Sender<Vec<u8>>);
 impl FrameSource for Queue {
     fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.0.recv().ok())
+    }
+
+    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
+        Ok(match self.0.try_recv() {
+            Ok(frame) => Now::Said(frame),
+            Err(mpsc::TryRecvError::Empty) => Now::Nothing,
+            Err(mpsc::TryRecvError::Disconnected) => Now::End,
+        })
     }
 }
 
@@ -100,5 +108,9 @@ impl FrameSource for Questions {
             return Ok(None);
         }
         codec::encode(&message).map(Some)
+    }
+
+    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
+        Ok(Now::Nothing)
     }
 }

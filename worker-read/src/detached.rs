@@ -94,7 +94,7 @@ fn display(repo: &Repo, to: &BStr, id: ObjectId) -> Option<String> {
 
 /// The abbreviated id, as Git abbreviates it here.
 pub(crate) fn short(repo: &Repo, id: ObjectId) -> String {
-    abbreviated(repo, &Abbreviation::of(&repo.git), id)
+    abbreviated(repo, &repo.abbreviation(), id)
 }
 
 /// The same for one of several ids.

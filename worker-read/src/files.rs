@@ -148,6 +148,26 @@ fn open(path: &Path, links: Links) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
+/// Whether the file system at `path` is known to change the times of a directory with every name that comes, goes or is
+/// renamed in it. Network and user-space file systems may not, and are not known.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn tells_times(path: &Path) -> bool {
+    /// From `statfs(2)`: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs.
+    const KNOWN: [u64; 8] =
+        [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e];
+    // the type's width and sign differ between architectures
+    #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
+    nix::sys::statfs::statfs(path).is_ok_and(|of| KNOWN.contains(&u64::from(of.filesystem_type().0 as u32)))
+}
+
+/// Not known on other systems.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn tells_times(_path: &Path) -> bool {
+    false
+}
+
 /// Time after which a further change of a file shows in its change time, where the file system keeps fractions of seconds.
 const GRAIN: Duration = Duration::from_millis(100);
 /// And where it keeps whole seconds, or two.

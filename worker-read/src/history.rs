@@ -1,7 +1,7 @@
 //! Recent commits, newest first by commit date as `git log` lists them, and what is shown of each.
 //! Trust: messages and names are the repository's; they are cut, made valid UTF-8, and never interpreted.
 
-use crate::{commit::Commit, diff::abbreviate::Abbreviation, repo::Repo, walk::dates::civil};
+use crate::{commit::Commit, repo::Repo, walk::dates::civil};
 use bulkhead_contract::{
     limits::{BRIEF_CONVENTION_WINDOW, MAX_SUBJECT_CHARS},
     results::RecentCommit,
@@ -38,7 +38,7 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
     let mut queue = BinaryHeap::from([(i64::MAX, Reverse(0usize), head)]);
     let mut met = 1usize;
     let mut buffer = Vec::new();
-    let abbreviation = Abbreviation::of(&repo.git);
+    let abbreviation = repo.abbreviation();
     while let Some((_, _, id)) = queue.pop() {
         if subjects as usize >= BRIEF_CONVENTION_WINDOW {
             break;

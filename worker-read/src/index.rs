@@ -258,7 +258,7 @@ mod tests {
     }
 
     fn pace(budget_ms: u32) -> Pace {
-        Pace::new(1, Default::default(), budget_ms, |_| {})
+        Pace::alone(budget_ms)
     }
 
     /// A repository, and what its sparse directory `s/` of the tree `of` expands to.

@@ -19,6 +19,7 @@ pub mod diff;
 pub mod digest;
 pub mod discover;
 pub mod files;
+pub mod hearing;
 pub mod history;
 pub mod index;
 pub mod jail;

@@ -1,12 +1,13 @@
 //! How long a call may go on: its deadline, its cancellation, and the progress it reports meanwhile.
 //! Trust: the budget and the cancellation are the supervisor's; both only ever shorten the work.
 
+use crate::hearing::Hearing;
 use std::{
     cell::{Cell, RefCell},
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering},
+        atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -24,6 +25,8 @@ pub enum Stopped {
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// Units between two looks at the clock.
 const LOOK_EVERY: u64 = 64;
+/// Least time between two looks at what the supervisor says, in milliseconds.
+const LISTEN_EVERY_MS: u32 = 8;
 
 /// The one open call that a walker works for.
 pub struct Pace {
@@ -39,7 +42,10 @@ pub struct Pace {
 /// What all threads of one call share.
 struct Open {
     id: u64,
-    cancelled: Arc<AtomicU64>,
+    hearing: Arc<Hearing>,
+    begun: Instant,
+    /// When it was listened last, in milliseconds since then.
+    listened: AtomicU32,
     until: Instant,
     done: AtomicU64,
     /// One of the two below, once there is a reason.
@@ -50,6 +56,14 @@ const DEADLINE: u8 = 1;
 const CANCELLED: u8 = 2;
 
 impl Open {
+    fn listen(&self, now: Instant) {
+        let ms = u32::try_from(now.duration_since(self.begun).as_millis()).unwrap_or(u32::MAX);
+        if ms.saturating_sub(self.listened.load(Ordering::Relaxed)) >= LISTEN_EVERY_MS {
+            self.listened.store(ms, Ordering::Relaxed);
+            self.hearing.listen();
+        }
+    }
+
     fn stopped(&self) -> Option<Stopped> {
         match self.stopped.load(Ordering::Relaxed) {
             DEADLINE => Some(Stopped::Deadline),
@@ -78,13 +92,20 @@ impl fmt::Debug for Beside {
 }
 
 impl Pace {
-    /// Four fifths of `budget_ms` from now; `cancelled` holds the id of the call that was cancelled last. `say` is
-    /// given the units done, at most four times a second.
+    /// Four fifths of `budget_ms` from now; `hearing` is listened to meanwhile. `say` is given the units done, at most four
+    /// times a second.
     #[must_use]
-    pub fn new(id: u64, cancelled: Arc<AtomicU64>, budget_ms: u32, say: impl FnMut(u64) + 'static) -> Self {
-        let until = Instant::now() + Duration::from_millis(u64::from(budget_ms)) * 4 / 5;
-        let open = Open { id, cancelled, until, done: AtomicU64::new(0), stopped: AtomicU8::new(0) };
-        Self::of(Arc::new(open), say)
+    pub fn new(id: u64, hearing: Arc<Hearing>, budget_ms: u32, say: impl FnMut(u64) + 'static) -> Self {
+        let begun = Instant::now();
+        let until = begun + Duration::from_millis(u64::from(budget_ms)) * 4 / 5;
+        let (listened, done, stopped) = Default::default();
+        Self::of(Arc::new(Open { id, hearing, begun, listened, until, done, stopped }), say)
+    }
+
+    /// That of work that nobody cancels and nobody hears of.
+    #[must_use]
+    pub fn alone(budget_ms: u32) -> Self {
+        Self::new(1, Arc::new(Hearing::deaf()), budget_ms, |_| {})
     }
 
     fn of(call: Arc<Open>, say: impl FnMut(u64) + 'static) -> Self {
@@ -129,7 +150,8 @@ impl Pace {
             return Err(stopped);
         }
         let now = Instant::now();
-        let stopped = if self.call.cancelled.load(Ordering::Relaxed) == self.call.id {
+        self.call.listen(now);
+        let stopped = if !self.call.hearing.wants(self.call.id) {
             CANCELLED
         } else if now >= self.call.until {
             DEADLINE
@@ -164,27 +186,27 @@ mod tests {
 
     #[test]
     fn a_cancelled_call_stops_and_stays_stopped() {
-        let cancelled = Arc::new(AtomicU64::new(0));
-        let pace = Pace::new(7, Arc::clone(&cancelled), 60_000, |_| {});
+        let hearing = Arc::new(Hearing::deaf());
+        let pace = Pace::new(7, Arc::clone(&hearing), 60_000, |_| {});
         assert_eq!(pace.look(), Ok(()));
-        cancelled.store(6, Ordering::Relaxed);
+        hearing.cancel(6);
         assert_eq!(pace.look(), Ok(()), "another call was meant");
-        cancelled.store(7, Ordering::Relaxed);
+        hearing.cancel(7);
         assert_eq!(pace.look(), Err(Stopped::Cancelled));
         assert_eq!(pace.step(1), Err(Stopped::Cancelled));
     }
 
     #[test]
     fn threads_of_one_call_stop_together_and_count_together() {
-        let cancelled = Arc::new(AtomicU64::new(0));
+        let hearing = Arc::new(Hearing::deaf());
         let said = std::rc::Rc::new(Cell::new(0));
         let heard = std::rc::Rc::clone(&said);
-        let pace = Pace::new(7, Arc::clone(&cancelled), 60_000, move |done| heard.set(done));
+        let pace = Pace::new(7, Arc::clone(&hearing), 60_000, move |done| heard.set(done));
         let beside = pace.beside();
         let other = std::thread::spawn(move || {
             let pace = beside.pace();
             let walked = pace.step(1_000);
-            cancelled.store(7, Ordering::Relaxed);
+            hearing.cancel(7);
             walked.and_then(|()| pace.step(1_000))
         });
         assert_eq!(other.join().expect("it does not panic"), Err(Stopped::Cancelled));
@@ -195,8 +217,7 @@ mod tests {
 
     #[test]
     fn a_budget_of_nothing_stops_at_the_first_look() {
-        let cancelled = Arc::new(AtomicU64::new(0));
-        let pace = Pace::new(7, cancelled, 0, |_| {});
+        let pace = Pace::alone(0);
         assert_eq!(pace.step(LOOK_EVERY), Err(Stopped::Deadline));
         assert_eq!(pace.stopped(), Some(Stopped::Deadline));
     }

@@ -5,13 +5,15 @@
 //!
 //! | Kept | Invalidated by | Bytes at most |
 //! |---|---|---|
-//! | unpacked delta bases | nothing: they go by object id | 48 MiB |
+//! | unpacked delta bases | nothing: they go by object id | 38 MiB |
 //! | unpacked objects | nothing: they go by object id | 12 MiB |
 //! | both of up to eight submodules | the version of the submodule's `.git`, and as its superproject | 16 MiB |
 //! | verdicts on contents | path, stat, object id, mode, attributes, settings: all are in the key | 10 MiB |
+//! | names in directories of the working tree | the stat of each directory | 6 MiB, and 256 KiB for each submodule |
 //! | `.gitignore`, `.gitattributes` | the stat of each file | 4 MiB, and 256 KiB for each submodule |
 //! | `info/exclude`, `info/attributes` | the version of each file | 2 MiB |
 //! | commits that were measured, committer times | nothing: they go by object id | 2 MiB |
+//! | lengths of short ids | the version of the directory of loose objects, and which packs are known | 2 MiB |
 //! | drift, recent commits, HEAD's tree | the ids that they were computed from | one answer each |
 //!
 //! Together these stay below [`CACHE_BYTES`]. Not caches, but one present version of something, are the index (invalidated
@@ -24,6 +26,7 @@ use crate::{
     ahead_behind::{self, Drift},
     commit::Commit,
     commit_graph::Filters,
+    diff::abbreviate::Abbreviation,
     discover::{self, Found, Trust},
     files::{self, Links, NoContents, Version},
     history::{self, Recent},
@@ -35,7 +38,7 @@ use crate::{
     settings::Settings,
     submodules::Nested,
     walk::Warm,
-    worktree::{rules::RuleFiles, verdicts::Verdicts},
+    worktree::{listings::Listings, rules::RuleFiles, verdicts::Verdicts},
 };
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{ObjectId, objs::FindExt as _};
@@ -101,6 +104,8 @@ pub struct Repo {
     pub(crate) merges: RefCell<merge::Verdicts>,
     /// `.gitignore` and `.gitattributes` of the working tree. Invalidated by their stat.
     pub(crate) rule_files: RuleFiles,
+    /// What directories of the working tree hold. Invalidated by their stat.
+    pub(crate) listings: Listings,
     shallow: HashSet<ObjectId>,
     replaces: bool,
     deciding: Vec<(PathBuf, Version)>,
@@ -120,6 +125,8 @@ pub struct Repo {
     head_tree: RefCell<Option<(ObjectId, ObjectId)>>,
     /// Commits that were measured and are not too large to be shown. They go by id, and so never become larger.
     small: RefCell<HashSet<ObjectId>>,
+    /// Lengths of short ids. What invalidates them is said there.
+    abbreviation: RefCell<Option<Rc<Abbreviation>>>,
     /// Committer times. They go by id.
     times: RefCell<HashMap<ObjectId, i64>>,
     doubted: Cell<bool>,
@@ -146,6 +153,7 @@ impl Repo {
         let shallow = shallow(&found)?;
         let replaces = git.objects.store_ref().replacements().next().is_some();
         let refs = Refs::new(found.git_dir.clone(), found.common_dir.clone());
+        let listings = Listings::on(found.times_on, caches.listing_bytes());
         Ok(Self {
             found,
             git,
@@ -155,6 +163,7 @@ impl Repo {
             nested: RefCell::default(),
             merges: RefCell::default(),
             rule_files: RuleFiles::new(caches.rule_bytes()),
+            listings,
             shallow,
             replaces,
             deciding,
@@ -167,6 +176,7 @@ impl Repo {
             recent: RefCell::default(),
             head_tree: RefCell::default(),
             small: RefCell::default(),
+            abbreviation: RefCell::default(),
             times: RefCell::default(),
             doubted: Cell::new(false),
             missed: RefCell::default(),
@@ -190,6 +200,20 @@ impl Repo {
             discover::Link::Worktree => false,
             discover::Link::Directory | discover::Link::File => self.settings.bare,
         }
+    }
+
+    /// How ids are abbreviated now.
+    #[must_use]
+    pub fn abbreviation(&self) -> Rc<Abbreviation> {
+        let mut held = self.abbreviation.borrow_mut();
+        if let Some(abbreviation) = &*held
+            && abbreviation.is_current(&self.git)
+        {
+            return Rc::clone(abbreviation);
+        }
+        let abbreviation = Rc::new(Abbreviation::new(&self.git, &self.found.common_dir.join("objects")));
+        *held = Some(Rc::clone(&abbreviation));
+        abbreviation
     }
 
     /// The present index.
@@ -456,11 +480,11 @@ mod tests {
     fn all_caches_together_have_room() {
         let of = |caches: open::Caches| {
             let (deltas, objects) = caches.bytes();
-            usize::try_from(deltas).expect("small") + objects + caches.rule_bytes()
+            usize::try_from(deltas).expect("small") + objects + caches.rule_bytes() + caches.listing_bytes()
         };
         let info = 2 * usize::try_from(MAX_INFO).expect("small");
         let all = of(open::Caches::Main) + MAX_OPEN * of(open::Caches::Nested) + VERDICT_BYTES + info;
-        let by_id = MAX_SMALL * 128;
+        let by_id = MAX_SMALL * 320;
         assert!(all + by_id <= CACHE_BYTES, "{all}");
     }
 }

@@ -1,9 +1,10 @@
 //! The life of a worker: one `Init`, the jail, then calls one after the other until the requests end.
-//! Trust: the supervisor may be taken over: a message out of phase ends the worker, and no call can end it.
+//! Trust: the supervisor may be taken over, so [`crate::hearing`] judges what it says; no call can end the worker.
 
 use crate::{
     answers,
     discover::{self, Bounds, Trust},
+    hearing::Hearing,
     jail::{self, Home, Jailed, Plan},
     open::Caches,
     operator_config::OperatorConfig,
@@ -17,7 +18,7 @@ use bulkhead_contract::{
     isolation::{Demand, Report},
 };
 use bulkhead_ipc::{
-    channel::{Receiver, Sender, WorkerEnds},
+    channel::{Sender, WorkerEnds},
     chunk, codec,
     edge::read::{Answer, Ask, Call, FromRead, Ready, Reply, Repository, ToRead},
 };
@@ -26,20 +27,12 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-        mpsc,
-    },
+    sync::Arc,
     thread,
 };
 
 /// Stack of the thread that serves; directories and trees are walked by recursion.
 const STACK: usize = 8 << 20;
-/// Calls that may wait; the supervisor sends the next one only after an answer.
-const WAITING: usize = 2;
-/// Id of no call: a supervisor counts from one.
-const NONE: u64 = u64::MAX;
 
 /// Runs a worker to its end. `jailed` says that this is a process of its own, which may confine itself; otherwise it
 /// is a thread of a single process and reports that nothing confines it.
@@ -67,33 +60,13 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
         }
         Jailed::In(found, report) => (*found, report),
     };
-    let cancelled = Arc::new(AtomicU64::new(NONE));
-    let (queue, calls) = mpsc::sync_channel(WAITING);
+    let hearing = Arc::new(Hearing::new(requests));
     let threads = init.threads;
-    let server =
-        Server { threads, config, trust, ceilings, report, parent, cancelled: Arc::clone(&cancelled), answers, calls };
-    // only now: before it was closed, the jail covered one thread
+    let server = Server { threads, config, trust, ceilings, report, parent, hearing, answers };
+    // a thread of its own for its stack; and only now: before it was closed, the jail covered one thread
     let serving = thread::Builder::new().name("serve".into()).stack_size(STACK).spawn(move || server.serve(found));
-    let Ok(serving) = serving else { return };
-    listen(&mut requests, &queue, &cancelled);
-    drop(queue);
-    // whoever closed the requests does not wait for an answer
-    cancelled.store(NONE - 1, Ordering::Relaxed);
-    let _ = serving.join();
-}
-
-/// Hears requests until they end, so that a cancellation arrives while a call is being served.
-fn listen(requests: &mut Receiver<ToRead>, queue: &mpsc::SyncSender<Call>, cancelled: &AtomicU64) {
-    loop {
-        match requests.receive() {
-            Ok(Some(ToRead::Call(call))) => {
-                if queue.try_send(*call).is_err() {
-                    return;
-                }
-            }
-            Ok(Some(ToRead::Cancel { id })) => cancelled.store(id, Ordering::Relaxed),
-            Ok(Some(ToRead::Init(_)) | None) | Err(_) => return,
-        }
+    if let Ok(serving) = serving {
+        let _ = serving.join();
     }
 }
 
@@ -105,9 +78,8 @@ struct Server {
     ceilings: Vec<PathBuf>,
     report: Report,
     parent: i32,
-    cancelled: Arc<AtomicU64>,
+    hearing: Arc<Hearing>,
     answers: Sender<FromRead>,
-    calls: mpsc::Receiver<Call>,
 }
 
 impl Server {
@@ -148,12 +120,12 @@ impl Server {
             operator,
             report: self.report,
             parent: self.parent,
-            cancelled: self.cancelled,
+            hearing: Arc::clone(&self.hearing),
             answers: Rc::clone(&answers),
         };
         let trust = Rc::clone(&desk.operator.trust);
         let bounds = Bounds { ceilings: &self.ceilings, trust: &trust };
-        while let Ok(call) = self.calls.recv() {
+        while let Some(call) = self.hearing.call() {
             let moved = match &desk.home {
                 Some(Home::Repository(found)) => !place::still_leads_to(found, call.place.as_ref(), bounds),
                 Some(Home::RunDirectory(dir)) => !dir.still_there(call.place.as_ref()),
@@ -179,7 +151,7 @@ struct Desk {
     operator: Operator,
     report: Report,
     parent: i32,
-    cancelled: Arc<AtomicU64>,
+    hearing: Arc<Hearing>,
     answers: Rc<RefCell<Sender<FromRead>>>,
 }
 
@@ -189,7 +161,7 @@ impl Desk {
             return Ok(Reply::SelfProbe(crate::probe::report(&self.report, self.parent)));
         }
         let (id, answers) = (call.id, Rc::clone(&self.answers));
-        let pace = Pace::new(id, Arc::clone(&self.cancelled), call.budget_ms, move |done| {
+        let pace = Pace::new(id, Arc::clone(&self.hearing), call.budget_ms, move |done| {
             // a supervisor that does not hear it is noticed at the answer
             let _ = answers.borrow_mut().send(&FromRead::Progress { id, done, total: None });
         });

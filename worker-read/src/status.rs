@@ -15,7 +15,7 @@ use crate::{
         Untracked,
         attributes::Attributes,
         compare::Comparison,
-        disk::Dir,
+        disk::Top,
         ignore::Patterns,
         walk::{Differs, Walk, What},
     },
@@ -88,8 +88,10 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
     let case = repo.settings.case();
     let operator = &repo.operator.config;
     let written = index.state.timestamp();
+    let unreadable = |e: std::io::Error| crate::files::NoContents::of(&e).failure("status", "the working tree");
     let mut walk = Walk {
         repo: &repo.git,
+        top: Top::open(top).map_err(unreadable)?,
         index: &index,
         settings: repo.settings,
         patterns: Patterns::new(operator.excludes.as_deref(), exclude.as_ref().map(|b| &b[..]), case),
@@ -101,6 +103,7 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
             &repo.operator.verdicts,
         ),
         rule_files: &repo.rule_files,
+        listings: &repo.listings,
         submodule: Some(&mut submodule),
         is_repository: &is_repository,
         pace,
@@ -110,8 +113,7 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
         spare: Vec::new(),
     };
     if stopped.is_none() {
-        let dir = Dir::open(top).map_err(|e| crate::files::NoContents::of(&e).failure("status", "the working tree"))?;
-        stopped = walk.run(dir, repo.operator.threads as usize).err();
+        stopped = walk.run(repo.operator.threads as usize).err();
     }
     let Walk { mut differs, untracked, unreadable, .. } = walk;
     let mut moved = Vec::new();

@@ -87,7 +87,7 @@ pub struct Records {
 pub fn records(repo: &Repo, pace: &Pace) -> Result<Records, NoContents> {
     let mut found = Records::default();
     let dir = Dir::open(&repo.found.common_dir).and_then(|common| common.child(b"worktrees"));
-    let mut dir = match dir.map_err(|e| NoContents::of(&e)) {
+    let dir = match dir.map_err(|e| NoContents::of(&e)) {
         Ok(dir) => dir,
         Err(NoContents::Absent) => return Ok(found),
         // a link in its place is not followed, and hides nothing that Git made

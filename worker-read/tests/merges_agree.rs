@@ -18,7 +18,6 @@ use std::{
     os::unix::ffi::OsStrExt as _,
     path::Path,
     process::{Command, Output},
-    sync::{Arc, atomic::AtomicU64},
 };
 
 fn opened(path: &Path) -> Repo {
@@ -30,7 +29,7 @@ fn opened(path: &Path) -> Repo {
 }
 
 fn pace() -> Pace {
-    Pace::new(1, Arc::new(AtomicU64::new(0)), 600_000, |_| {})
+    Pace::alone(600_000)
 }
 
 fn git(repo: &Path, arguments: &[&str]) -> Output {

@@ -12,6 +12,8 @@ pub const SUPERVISOR: &[Row] = &[
     any(libc::SYS_epoll_pwait2, "the event loop waits, finer clock"),
     any(libc::SYS_epoll_ctl, "pipes of workers come and go"),
     any(libc::SYS_eventfd2, "waking the event loop from the threads of standard input and output"),
+    only(libc::SYS_preadv2, &[is(0, 0), is(5, libc::RWF_NOWAIT)], "standard input, as far as it is there"),
+    only(libc::SYS_pwritev2, &[is(0, 1), is(5, libc::RWF_NOWAIT)], "standard output, as far as there is room"),
     any(libc::SYS_ppoll, "threads of standard input and output wait"),
     // no address: the packet goes where the socket is connected
     only(libc::SYS_sendto, &[LAUNCHER, Check::Null(4)], "requests to the launcher"),

@@ -111,6 +111,9 @@ pub trait Wire {
 
     /// The next frame; `None` when the worker closed its end between frames.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>>;
+
+    /// True where a frame, or the rest of one, found the worker's end closed: the worker has never read all of it.
+    fn is_unheard(&self) -> bool;
 }
 
 /// A live worker as its carrier hands it out. Dropping it ends the worker.
@@ -170,6 +173,12 @@ impl Link {
     /// Those of frames and codec, and of the pipe.
     pub async fn next(&mut self) -> Result<Option<FromRead>, Error> {
         poll_fn(|cx| self.wire.poll_frame(cx)).await?.map(|body| decode(&body)).transpose()
+    }
+
+    /// True where the last message came too late for the worker to read all of it: it had ended before.
+    #[must_use]
+    pub fn is_unheard(&self) -> bool {
+        self.wire.is_unheard()
     }
 
     /// True until [`Link::ended`] has told the end.

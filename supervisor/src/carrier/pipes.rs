@@ -25,6 +25,7 @@ pub(super) struct Pipes {
     requests: Option<AsyncFd<File>>,
     answers: AsyncFd<File>,
     unsent: Vec<u8>,
+    unheard: bool,
     frames: Assembler,
     piece: Vec<u8>,
 }
@@ -36,6 +37,7 @@ impl Pipes {
             requests: Some(watch(File::from(requests), Interest::WRITABLE)?),
             answers: watch(File::from(answers), Interest::READABLE)?,
             unsent: Vec::new(),
+            unheard: false,
             frames: Assembler::default(),
             piece: vec![0; PIECE],
         })
@@ -45,6 +47,7 @@ impl Pipes {
     fn flush(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
         while !self.unsent.is_empty() {
             let Some(requests) = &self.requests else {
+                self.unheard = true;
                 self.unsent.clear();
                 break;
             };
@@ -89,6 +92,10 @@ impl Wire for Pipes {
             }
         }
     }
+
+    fn is_unheard(&self) -> bool {
+        self.unheard
+    }
 }
 
 #[cfg(test)]
@@ -126,8 +133,10 @@ mod tests {
         }
         echo.join().expect("no panic");
         assert!(matches!(poll_fn(|cx| pipes.poll_frame(cx)).await, Ok(None)));
+        assert!(!pipes.is_unheard());
         assert!(pipes.post(b"to nobody".to_vec()).is_ok());
         assert!(matches!(poll_fn(|cx| pipes.poll_frame(cx)).await, Ok(None)));
+        assert!(pipes.is_unheard());
     }
 
     #[tokio::test]

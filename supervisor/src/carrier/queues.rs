@@ -17,7 +17,7 @@ const QUEUE: usize = 8;
 pub fn pair() -> (Queues, mpsc::Receiver<Vec<u8>>, mpsc::Sender<Vec<u8>>) {
     let (requests, heard) = mpsc::channel(QUEUE);
     let (said, answers) = mpsc::channel(QUEUE);
-    (Queues { requests: Some(requests), answers }, heard, said)
+    (Queues { requests: Some(requests), answers, unheard: false }, heard, said)
 }
 
 /// The supervisor's ends.
@@ -25,6 +25,7 @@ pub fn pair() -> (Queues, mpsc::Receiver<Vec<u8>>, mpsc::Sender<Vec<u8>>) {
 pub struct Queues {
     requests: Option<mpsc::Sender<Vec<u8>>>,
     answers: mpsc::Receiver<Vec<u8>>,
+    unheard: bool,
 }
 
 impl Wire for Queues {
@@ -33,8 +34,16 @@ impl Wire for Queues {
         match self.requests.as_ref().map(|requests| requests.try_send(body)) {
             Some(Err(TrySendError::Full(_))) => Err(Error::Io(io::ErrorKind::WouldBlock.into())),
             // the end of answers says that the worker is gone, after what it still had to say
-            Some(Ok(()) | Err(TrySendError::Closed(_))) | None => Ok(()),
+            Some(Err(TrySendError::Closed(_))) | None => {
+                self.unheard = true;
+                Ok(())
+            }
+            Some(Ok(())) => Ok(()),
         }
+    }
+
+    fn is_unheard(&self) -> bool {
+        self.unheard
     }
 
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {

@@ -4,7 +4,7 @@
 use super::{Carrier, Ended, Ending, LastWords, Link, Local, StartError, Wire, queues};
 use bulkhead_ipc::{
     Error,
-    channel::{FrameSink, FrameSource, Receiver, Sender, WorkerEnds},
+    channel::{FrameSink, FrameSource, Now, Receiver, Sender, WorkerEnds},
     codec::encode,
     edge::{
         WorkerKind,
@@ -135,6 +135,14 @@ struct Said(mpsc::Sender<Vec<u8>>);
 impl FrameSource for Heard {
     fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.0.blocking_recv())
+    }
+
+    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
+        Ok(match self.0.try_recv() {
+            Ok(frame) => Now::Said(frame),
+            Err(mpsc::error::TryRecvError::Empty) => Now::Nothing,
+            Err(mpsc::error::TryRecvError::Disconnected) => Now::End,
+        })
     }
 }
 

@@ -13,6 +13,9 @@ pub(crate) trait Owns: AsRawFd {}
 
 impl Owns for OwnedFd {}
 impl Owns for File {}
+// nothing ever closes these two
+impl Owns for io::Stdin {}
+impl Owns for io::Stdout {}
 impl Owns for bulkhead_sandbox::signals::StopSignals {}
 
 /// Watches `inner`, which must be non-blocking. Needs a runtime.

@@ -1,19 +1,21 @@
-//! Standard input and output: one thread blocks on each, so that the supervisor's own thread never does.
+//! Standard input and output: on the event loop where the system can try without waiting, on a thread each elsewhere.
 //! Trust: bytes are passed on unread. A client that does not read stops being read: every queue here is bounded.
 
-use super::{
-    framing::{Event, Framing},
-    session::SessionIo,
-};
-use crate::log;
-use bulkhead_sandbox::streams;
-use std::{
-    io::{self, ErrorKind, Read, Write},
-    sync::mpsc as std_mpsc,
-    thread,
-    time::Duration,
-};
-use tokio::sync::mpsc;
+#[cfg(target_os = "linux")]
+mod event_loop;
+mod on_threads;
+
+pub(crate) use on_threads::write_line;
+pub use on_threads::{say, start_on};
+
+use super::{framing::Event, session::SessionIo};
+use std::{io, time::Duration};
+use tokio::sync::{mpsc, oneshot};
+
+#[cfg(target_os = "linux")]
+use crate::carrier::watched::watch;
+#[cfg(target_os = "linux")]
+use tokio::io::Interest;
 
 /// Bytes of one read.
 const PIECE: usize = 64 * 1024;
@@ -22,272 +24,84 @@ const WAITING_PIECES: usize = 4;
 /// Answers that wait to be written; a call holds its place until its answer is among them.
 const WAITING_LINES: usize = 16;
 
-/// Longest wait for a non-blocking stream before it is tried again.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Dropped when everything is written.
+type Written = oneshot::Sender<()>;
 
 /// Says when everything that was sent is written.
 #[derive(Debug)]
-pub struct Flushed(std_mpsc::Receiver<()>);
+pub struct Flushed(oneshot::Receiver<()>);
 
 impl Flushed {
     /// Waits until all lines are written, after the session dropped its output; false if that takes longer than `patience`.
+    pub async fn wait(self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.0).await.is_ok()
+    }
+}
+
+/// Which of the two streams can be tried without waiting. Behind the jail nobody can tell any more.
+#[derive(Debug, Clone, Copy)]
+pub struct Streams {
+    #[cfg(target_os = "linux")]
+    input: bool,
+    #[cfg(target_os = "linux")]
+    output: bool,
+}
+
+impl Streams {
+    /// Looks at the process's own streams.
     #[must_use]
-    pub fn wait(self, patience: Duration) -> bool {
-        !matches!(self.0.recv_timeout(patience), Err(std_mpsc::RecvTimeoutError::Timeout))
-    }
-}
-
-/// Starts both threads on the process's own standard input and output. To be called before the process gives up the
-/// right to start threads.
-///
-/// # Errors
-/// When a thread cannot be started.
-pub fn start() -> io::Result<(SessionIo, Flushed)> {
-    start_waiting(
-        (io::stdin(), || streams::readable(io::stdin(), PATIENCE)),
-        (io::stdout(), || streams::writable(io::stdout(), PATIENCE)),
-    )
-}
-
-/// Starts both threads on any two streams; one that would block is tried again after a pause.
-///
-/// # Errors
-/// When a thread cannot be started.
-pub fn start_on(
-    input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
-) -> io::Result<(SessionIo, Flushed)> {
-    start_waiting((input, streams::pause), (output, streams::pause))
-}
-
-/// Each stream comes with what waits for it: whoever shares a pipe with us may have made it non-blocking.
-fn start_waiting(
-    (input, input_ready): (impl Read + Send + 'static, impl Fn() + Send + 'static),
-    (output, output_ready): (impl Write + Send + 'static, impl Fn() + Send + 'static),
-) -> io::Result<(SessionIo, Flushed)> {
-    let (events, incoming) = mpsc::channel(WAITING_PIECES);
-    let (lines, outgoing) = mpsc::channel(WAITING_LINES);
-    let (written, flushed) = std_mpsc::channel();
-    thread::Builder::new().name("stdin".into()).spawn(move || read(input, input_ready, &events))?;
-    thread::Builder::new().name("stdout".into()).spawn(move || {
-        write(output, output_ready, outgoing);
-        drop(written);
-    })?;
-    Ok((SessionIo { input: incoming, output: lines }, Flushed(flushed)))
-}
-
-fn read(mut input: impl Read, ready: impl Fn(), events: &mpsc::Sender<Vec<Event>>) {
-    let mut framing = Framing::default();
-    let mut piece = vec![0; PIECE];
-    loop {
-        let mut batch = Vec::new();
-        let ended = match input.read(&mut piece) {
-            Ok(0) => true,
-            Ok(length) => {
-                framing.push(&piece[..length], &mut batch);
-                false
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                ready();
-                continue;
-            }
-            Err(error) => {
-                log::warn(&format!("standard input cannot be read: {}", error.kind()));
-                true
-            }
-        };
-        if ended {
-            framing.finish(&mut batch);
+    pub fn look() -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            use bulkhead_sandbox::streams::is_pipe_or_socket;
+            Self { input: is_pipe_or_socket(io::stdin()), output: is_pipe_or_socket(io::stdout()) }
         }
-        if (!batch.is_empty() && events.blocking_send(batch).is_err()) || ended {
-            return;
-        }
-    }
-}
-
-fn write(mut output: impl Write, ready: impl Fn(), mut lines: mpsc::Receiver<String>) {
-    while let Some(mut line) = lines.blocking_recv() {
-        line.push('\n');
-        if let Err(error) = write_line(&mut output, &ready, line.as_bytes()) {
-            log::info(&format!("standard output cannot be written: {}", error.kind()));
-            return;
-        }
-    }
-}
-
-/// Writes one line to standard output and flushes it, waiting where a non-blocking stream is full.
-///
-/// # Errors
-/// When nobody can read it any more.
-pub fn say(text: &str) -> io::Result<()> {
-    write_line(&mut io::stdout(), &streams::pause, format!("{text}\n").as_bytes())
-}
-
-/// As `write_all` and `flush`, which forget how far they came where the stream would block.
-pub(crate) fn write_line(output: &mut impl Write, ready: &impl Fn(), mut rest: &[u8]) -> io::Result<()> {
-    loop {
-        let step = if rest.is_empty() { output.flush().map(|()| 0) } else { output.write(rest) };
-        match step {
-            Ok(_) if rest.is_empty() => return Ok(()),
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => rest = &rest[written..],
-            Err(error) if error.kind() == ErrorKind::WouldBlock => ready(),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    };
-
-    /// Gives its pieces one by one, then ends.
-    struct Pieces(std::vec::IntoIter<Vec<u8>>);
-
-    impl Read for Pieces {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let Some(piece) = self.0.next() else { return Ok(0) };
-            into[..piece.len()].copy_from_slice(&piece);
-            Ok(piece.len())
-        }
+        #[cfg(not(target_os = "linux"))]
+        Self {}
     }
 
-    /// Remembers each write.
-    #[derive(Clone, Default)]
-    struct Writes(Arc<Mutex<Vec<Vec<u8>>>>);
-
-    impl Write for Writes {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("no writer panics").push(bytes.to_vec());
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+    /// Takes over the process's own standard input and output. Must run inside a [`tokio::task::LocalSet`].
+    ///
+    /// # Errors
+    /// When a thread is needed and cannot be started.
+    pub fn start(self) -> io::Result<(SessionIo, Flushed)> {
+        let (events, input) = mpsc::channel(WAITING_PIECES);
+        let (output, lines) = mpsc::channel(WAITING_LINES);
+        let (written, flushed) = oneshot::channel();
+        self.read(events)?;
+        self.write(lines, written)?;
+        Ok((SessionIo { input, output }, Flushed(flushed)))
     }
 
-    #[test]
-    fn input_becomes_events_and_ends() {
-        let pieces = vec![b"{\"a\"".to_vec(), b":1}\n{}\n\n".to_vec(), b"[".to_vec()];
-        let (io, _flushed) = start_on(Pieces(pieces.into_iter()), Writes::default()).expect("threads start");
-        let mut input = io.input;
-        let mut seen = Vec::new();
-        while let Some(events) = input.blocking_recv() {
-            seen.extend(events);
+    #[cfg(target_os = "linux")]
+    fn read(self, events: mpsc::Sender<Vec<Event>>) -> io::Result<()> {
+        if self.input
+            && let Ok(input) = watch(io::stdin(), Interest::READABLE)
+        {
+            tokio::task::spawn_local(event_loop::read(input, io::stdin(), events));
+            return Ok(());
         }
-        let message = |text: &str| Event::Message(text.as_bytes().to_vec());
-        assert_eq!(seen, [message("{\"a\":1}"), message("{}"), message("[")]);
+        on_threads::read_stdin(events)
     }
 
-    #[test]
-    fn a_line_is_one_write() {
-        let writes = Writes::default();
-        let (io, flushed) = start_on(io::empty(), writes.clone()).expect("threads start");
-        io.output.blocking_send("one".into()).expect("the writer lives");
-        io.output.blocking_send("two".into()).expect("the writer lives");
-        drop(io);
-        assert!(flushed.wait(Duration::from_secs(60)));
-        assert_eq!(*writes.0.lock().expect("no writer panics"), [b"one\n".to_vec(), b"two\n".to_vec()]);
+    #[cfg(not(target_os = "linux"))]
+    fn read(self, events: mpsc::Sender<Vec<Event>>) -> io::Result<()> {
+        on_threads::read_stdin(events)
     }
 
-    /// Counts how often it was read.
-    struct Counted(Arc<AtomicUsize>);
-
-    impl Read for Counted {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            into[..3].copy_from_slice(b"{}\n");
-            Ok(3)
+    #[cfg(target_os = "linux")]
+    fn write(self, lines: mpsc::Receiver<String>, written: Written) -> io::Result<()> {
+        if self.output
+            && let Ok(output) = watch(io::stdout(), Interest::WRITABLE)
+        {
+            tokio::task::spawn_local(event_loop::write(output, io::stdout(), lines, written));
+            return Ok(());
         }
+        on_threads::write_stdout(lines, written)
     }
 
-    #[test]
-    fn input_that_nobody_takes_is_not_read() {
-        let reads = Arc::new(AtomicUsize::new(0));
-        let (io, _flushed) = start_on(Counted(Arc::clone(&reads)), Writes::default()).expect("threads start");
-        let mut input = io.input;
-        for taken in 0..1_000 {
-            // what was taken, what waits in the queue, and what waits for room in it
-            assert!(reads.load(Ordering::SeqCst) <= taken + WAITING_PIECES + 1);
-            input.blocking_recv().expect("there is always more");
-        }
-    }
-
-    /// Would block before each piece and each flush, and takes three bytes at once.
-    struct Reluctant<S> {
-        stream: S,
-        willing: bool,
-    }
-
-    impl<S> Reluctant<S> {
-        fn ask(&mut self) -> io::Result<&mut S> {
-            self.willing = !self.willing;
-            if self.willing { Err(ErrorKind::WouldBlock.into()) } else { Ok(&mut self.stream) }
-        }
-    }
-
-    impl<S: Read> Read for Reluctant<S> {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            self.ask()?.read(into)
-        }
-    }
-
-    impl<S: Write> Write for Reluctant<S> {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.ask()?.write(&bytes[..bytes.len().min(3)])
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            self.ask()?.flush()
-        }
-    }
-
-    #[test]
-    fn streams_that_would_block_are_waited_for() {
-        let waits = Arc::new(AtomicUsize::new(0));
-        let wait = |waits: &Arc<AtomicUsize>| {
-            let waits = Arc::clone(waits);
-            move || _ = waits.fetch_add(1, Ordering::SeqCst)
-        };
-        let writes = Writes::default();
-        let input =
-            Reluctant { stream: Pieces(vec![b"{\"a\"".to_vec(), b":1}\n".to_vec()].into_iter()), willing: false };
-        let output = Reluctant { stream: writes.clone(), willing: false };
-        let (io, flushed) = start_waiting((input, wait(&waits)), (output, wait(&waits))).expect("threads start");
-        let SessionIo { mut input, output } = io;
-        let mut seen = Vec::new();
-        while let Some(events) = input.blocking_recv() {
-            seen.extend(events);
-        }
-        assert_eq!(seen, [Event::Message(b"{\"a\":1}".to_vec())]);
-        assert_eq!(waits.load(Ordering::SeqCst), 3, "two pieces and the end");
-        output.blocking_send("abcdefg".into()).expect("the writer lives");
-        drop(output);
-        assert!(flushed.wait(Duration::from_secs(60)));
-        assert_eq!(writes.0.lock().expect("no writer panics").concat(), b"abcdefg\n");
-        assert_eq!(waits.load(Ordering::SeqCst), 3 + 4, "three pieces and the flush");
-    }
-
-    #[test]
-    fn a_broken_output_is_closed() {
-        struct Broken;
-        impl Write for Broken {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(ErrorKind::BrokenPipe.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let (io, flushed) = start_on(io::empty(), Broken).expect("threads start");
-        io.output.blocking_send("lost".into()).expect("the queue has room");
-        assert!(flushed.wait(Duration::from_secs(60)));
-        assert!(io.output.is_closed());
+    #[cfg(not(target_os = "linux"))]
+    fn write(self, lines: mpsc::Receiver<String>, written: Written) -> io::Result<()> {
+        on_threads::write_stdout(lines, written)
     }
 }

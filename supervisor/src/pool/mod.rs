@@ -93,6 +93,8 @@ enum Verdict {
     Failed(CallError),
     /// The path leads elsewhere; a new worker will know where.
     Moved,
+    /// The worker had ended before it could hear of it; another one will.
+    Unheard,
 }
 
 impl Pool {
@@ -148,6 +150,7 @@ impl Reads for Pool {
         let deadline = Instant::now() + time;
         let Question { path, ask, fingerprint } = question;
         let path: Rc<str> = path.into();
+        let mut why = "";
         for _ in 0..2 {
             self.0.admit(&path, fingerprint, deadline, &mut control).await?;
             let (reply, verdict) = oneshot::channel();
@@ -160,11 +163,11 @@ impl Reads for Pool {
             match self.0.wait(verdict, passed, &begun, (deadline, time), &mut control).await? {
                 Verdict::Answered(answered) => return Ok(answered),
                 Verdict::Failed(error) => return Err(error),
-                Verdict::Moved => {}
+                Verdict::Moved => why = "the path led to another repository each time it was looked at; try again",
+                Verdict::Unheard => why = "workers ended before they could hear of the call; try again",
             }
         }
-        let why = "the path led to another repository each time it was looked at; try again".to_owned();
-        Err(CallError::Unavailable { why })
+        Err(CallError::Unavailable { why: why.to_owned() })
     }
 }
 

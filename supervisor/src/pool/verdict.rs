@@ -48,7 +48,12 @@ impl Shared {
                 return Verdict::Moved;
             }
             // that was us
-            Fall::Died { .. } if state.closing => CallError::Stopping,
+            Fall::Died { .. } | Fall::Unheard { .. } if state.closing => CallError::Stopping,
+            Fall::Unheard { how, forbidden } => {
+                state.backoff.died(&home, now, forbidden);
+                report(worker, &how);
+                return Verdict::Unheard;
+            }
             Fall::Died { how, forbidden } => {
                 state.backoff.died(&home, now, forbidden);
                 state.poison.died((job.fingerprint, home), now);

@@ -52,6 +52,13 @@ pub enum Fall {
         /// It tried a system call that its jail forbids.
         forbidden: bool,
     },
+    /// It had ended before the question reached it, so that asking another one is safe.
+    Unheard {
+        /// In our own words.
+        how: String,
+        /// It tried a system call that its jail forbids.
+        forbidden: bool,
+    },
     /// The deadline passed.
     Late {
         /// Nothing had moved for a while.
@@ -169,7 +176,7 @@ impl Worker {
     /// Asks one question and waits for the whole answer.
     ///
     /// # Errors
-    /// `Short`, `Moved`, `Died`, `Late` and `Left`; the worker must be let go after any of them.
+    /// `Short`, `Moved`, `Died`, `Unheard`, `Late` and `Left`; the worker must be let go after any of them.
     pub async fn serve(&mut self, place: Option<Place>, ask: Ask, vigil: &mut Vigil<'_>) -> Result<Answer, Fall> {
         self.calls += 1;
         let id = self.calls;
@@ -181,7 +188,7 @@ impl Worker {
         if let Err(e) = self.link.post(&ToRead::Call(Box::new(call))) {
             return Err(self.fall(e.into()).await);
         }
-        let mut answer = None;
+        let (mut answer, mut cancelled) = (None, false);
         loop {
             if self.check.is_none()
                 && let Some(answer) = answer.take()
@@ -195,6 +202,12 @@ impl Worker {
                         Ok(Said::More) => {}
                         Ok(Said::All(whole)) => answer = Some(whole),
                         Ok(Said::Moved) => return Err(Fall::Moved),
+                        Err(Breach::Closed) if self.link.is_unheard() && !cancelled => {
+                            return Err(match self.fall(Breach::Closed).await {
+                                Fall::Died { how, forbidden } => Fall::Unheard { how, forbidden },
+                                fall => fall,
+                            });
+                        }
                         Err(breach) => return Err(self.fall(breach).await),
                     }
                 }
@@ -206,6 +219,7 @@ impl Worker {
                 }
                 alarm = vigil.alarm() => match alarm {
                     Alarm::Leaving => {
+                        cancelled = true;
                         if let Err(e) = self.link.post(&ToRead::Cancel { id }) {
                             return Err(self.fall(e.into()).await);
                         }

@@ -82,7 +82,7 @@ fn again(repo: &Repo, query: Rc<Query>, cursor: &Cursor, ask: &asks::History, pa
 fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result<Page, Halt> {
     let (mut commits, mut stopped) = (Vec::new(), None);
     let mut budget = Budget::new(ask.page.limit, ask.page.chars);
-    let abbreviation = Abbreviation::of(&repo.git);
+    let abbreviation = repo.abbreviation();
     while (commits.len() as u64) < u64::from(ask.page.limit) {
         let shown = match walk.next(repo, pace) {
             Ok(Some(shown)) => shown,

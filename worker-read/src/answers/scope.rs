@@ -4,7 +4,6 @@
 use super::{history, rows};
 use crate::{
     codeowners,
-    diff::abbreviate::Abbreviation,
     history::{MAX_NAME_CHARS, cut, date, read, subject, text},
     pace::{Pace, Stopped},
     repo::Repo,
@@ -169,7 +168,7 @@ fn count(repo: &Repo, query: &Query, churn: &mut Churn, pace: &Pace) -> Option<P
 
 fn list(repo: &Repo, query: Query, most: usize, commits: &mut Vec<ScopeCommit>, pace: &Pace) -> Option<Partial> {
     let mut buffer = Vec::new();
-    let abbreviation = Abbreviation::of(&repo.git);
+    let abbreviation = repo.abbreviation();
     each(repo, query, pace, |id| {
         let commit = read(repo, id, &mut buffer).unwrap_or_default();
         commits.push(ScopeCommit {

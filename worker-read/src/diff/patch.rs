@@ -13,7 +13,7 @@ use super::{
 use crate::{changes::Side, renames, repo::Repo, userdiff::Driver};
 use bulkhead_contract::results::Omission;
 use gix::{ObjectId, diff::blob::Algorithm, index::entry::Mode};
-use std::{collections::HashMap, io::Write as _};
+use std::{collections::HashMap, io::Write as _, rc::Rc};
 
 /// The text of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,7 +48,7 @@ pub struct Printer<'a> {
     pub(super) repo: &'a Repo,
     pub(super) disk: Disk<'a>,
     pub(super) style: Style,
-    abbreviation: Abbreviation,
+    abbreviation: Rc<Abbreviation>,
     /// Drivers met so far; `None` for a name that is none.
     drivers: HashMap<Vec<u8>, Option<Driver>>,
 }
@@ -66,7 +66,7 @@ impl<'a> Printer<'a> {
     /// For `repo`.
     #[must_use]
     pub fn new(repo: &'a Repo, disk: Disk<'a>, style: Style) -> Self {
-        Self { repo, disk, style, abbreviation: Abbreviation::of(&repo.git), drivers: HashMap::new() }
+        Self { repo, disk, style, abbreviation: repo.abbreviation(), drivers: HashMap::new() }
     }
 
     /// The beginning of `id` that is unique.

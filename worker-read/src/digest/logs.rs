@@ -45,7 +45,7 @@ pub fn names(common_dir: &Path, scope: Scope, pace: &Pace) -> Result<Listed, Rea
     Ok(listed)
 }
 
-fn walk(mut dir: Dir, name: &BString, depth: usize, listed: &mut Listed, pace: &Pace) -> io::Result<()> {
+fn walk(dir: Dir, name: &BString, depth: usize, listed: &mut Listed, pace: &Pace) -> io::Result<()> {
     let (most, deepest) = DIGEST_REFLOGS;
     let mut listing = Listing::default();
     if dir.list(&mut listing, pace)?.is_err() {
@@ -76,10 +76,10 @@ fn walk(mut dir: Dir, name: &BString, depth: usize, listed: &mut Listed, pace: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, sync::Arc};
+    use std::fs;
 
     fn pace() -> Pace {
-        Pace::new(1, Arc::default(), 60_000, |_| {})
+        Pace::alone(60_000)
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct Found {
     pub git_dir_id: FileId,
     /// Identity of `worktree`.
     pub worktree_id: Option<FileId>,
+    /// Device of `worktree`, where its file system is known to change the times of a directory with every name in it.
+    pub times_on: Option<u64>,
 }
 
 /// How a working tree names its git directory.
@@ -138,7 +140,12 @@ pub fn submodule(worktree: &Path, parent: &Found, trust: &Trust) -> Result<Optio
     let bounds = Bounds { ceilings: &inside, trust };
     let asked = identity(worktree)?;
     match pointer::follow(worktree, bounds)? {
-        Some(found) => finish(found, asked, bounds).map(Some),
+        Some(found) => {
+            let mut found = finish(found, asked, bounds)?;
+            // behind the jail, file systems cannot be asked for what they are
+            found.times_on = parent.times_on.filter(|&device| found.worktree_id.is_some_and(|id| id.dev == device));
+            Ok(Some(found))
+        }
         None => Ok(None),
     }
 }
@@ -172,10 +179,12 @@ fn finish(pointed: Pointed, asked: FileId, bounds: Bounds<'_>) -> Result<Found, 
     gate::special_files(&git_dir, &common_dir)?;
     let alternates = alternates::find(&common_dir.join("objects"), bounds)?;
     alternates.iter().try_for_each(|objects| gate::object_dir(objects))?;
+    let worktree_id = worktree.as_deref().map(identity).transpose()?;
     Ok(Found {
         asked,
+        times_on: worktree.as_deref().filter(|top| files::tells_times(top)).and(worktree_id).map(|id| id.dev),
         git_dir_id: identity(&git_dir)?,
-        worktree_id: worktree.as_deref().map(identity).transpose()?,
+        worktree_id,
         worktree,
         git_dir,
         common_dir,

@@ -243,14 +243,7 @@ impl Listed<'_> {
         })
     }
 
-    fn walk(
-        &mut self,
-        mut dir: Dir,
-        prefix: &mut Vec<u8>,
-        skip_own: bool,
-        depth: usize,
-        pace: &Pace,
-    ) -> Result<(), Cut> {
+    fn walk(&mut self, dir: Dir, prefix: &mut Vec<u8>, skip_own: bool, depth: usize, pace: &Pace) -> Result<(), Cut> {
         // a directory that cannot be listed holds no references that Git would see, either
         let mut names = Listing::default();
         match dir.list(&mut names, pace) {
@@ -307,15 +300,10 @@ impl From<Stopped> for Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{
-        collections::BTreeMap,
-        fs,
-        path::Path,
-        sync::{Arc, atomic::AtomicU64},
-    };
+    use std::{collections::BTreeMap, fs, path::Path};
 
     fn pace() -> Pace {
-        Pace::new(1, Arc::new(AtomicU64::new(0)), 60_000, |_| {})
+        Pace::alone(60_000)
     }
 
     fn write(dir: &Path, name: &str, text: &str) {

@@ -1,7 +1,7 @@
 //! Directories of the working tree, one open handle at a time: list, stat and open by name, never through a link.
 //! Trust: names and kinds are whatever the disk holds; only regular files are ever opened for reading.
 
-pub use system::Dir;
+pub use system::{Dir, Top};
 
 /// Entries of a directory that are read between two looks at the clock.
 const LOOK_EVERY: usize = 4096;
@@ -110,6 +110,18 @@ impl Listing {
         (0..self.len()).any(|at| self.get(at).is_some_and(|(theirs, _)| theirs.eq_ignore_ascii_case(name)))
     }
 
+    /// Bytes that it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.names.len() + self.items.len() * size_of::<(u32, u32, Kind)>()
+    }
+
+    /// The same without room for more.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        Self { names: self.names.as_slice().into(), items: self.items.as_slice().into() }
+    }
+
     fn clear(&mut self) {
         self.names.clear();
         self.items.clear();
@@ -144,252 +156,12 @@ pub fn key_order(a: &[u8], a_is_dir: bool, b: &[u8], b_is_dir: bool) -> std::cmp
     })
 }
 
-#[cfg(unix)]
-mod system {
-    use super::{Kind, LOOK_EVERY, Listing, Stat};
-    use crate::pace::{Pace, Stopped};
-    use nix::{
-        dir,
-        errno::Errno,
-        fcntl::{AtFlags, OFlag, openat, readlinkat},
-        sys::stat::{FileStat, Mode, SFlag, fstatat},
-    };
-    use std::{fs, io, os::fd::AsFd as _, os::unix::ffi::OsStringExt as _, path::Path};
-
-    /// An open directory.
-    #[derive(Debug)]
-    pub struct Dir(dir::Dir);
-
-    const DIR_FLAGS: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
-    const FILE_FLAGS: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY).union(OFlag::O_CLOEXEC);
-
-    impl Dir {
-        /// The directory at `path`, which was canonicalised before.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn open(path: &Path) -> io::Result<Self> {
-            Ok(Self(dir::Dir::open(path, DIR_FLAGS, Mode::empty())?))
-        }
-
-        /// The directory `name` in this one; a link is refused.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn child(&self, name: &[u8]) -> io::Result<Self> {
-            Ok(Self(dir::Dir::openat(self.0.as_fd(), name, DIR_FLAGS, Mode::empty())?))
-        }
-
-        /// Reads all entries but `.` and `..` into `listing`, sorted.
-        ///
-        /// # Errors
-        /// The operating system's; `Ok(Err(_))` when the time is over.
-        pub fn list(&mut self, listing: &mut Listing, pace: &Pace) -> io::Result<Result<(), Stopped>> {
-            listing.clear();
-            let mut unknown = Vec::new();
-            for entry in self.0.iter() {
-                if listing.len() % LOOK_EVERY == LOOK_EVERY - 1
-                    && let Err(stopped) = pace.look()
-                {
-                    return Ok(Err(stopped));
-                }
-                let entry = entry?;
-                let name = entry.file_name().to_bytes();
-                if name == b"." || name == b".." {
-                    continue;
-                }
-                let kind = match entry.file_type() {
-                    Some(dir::Type::File) => Kind::File,
-                    Some(dir::Type::Symlink) => Kind::Link,
-                    Some(dir::Type::Directory) => Kind::Dir,
-                    Some(_) => Kind::Special,
-                    None => {
-                        unknown.push(listing.len());
-                        Kind::Special
-                    }
-                };
-                listing.push(name, kind);
-            }
-            for at in unknown {
-                let kind = listing.get(at).and_then(|(name, _)| self.stat(name).ok()).map(|stat| stat.kind);
-                if let (Some(kind), Some(item)) = (kind, listing.items.get_mut(at)) {
-                    item.2 = kind;
-                }
-            }
-            listing.sort();
-            Ok(Ok(()))
-        }
-
-        /// The stat of `name`, links not followed.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn stat(&self, name: &[u8]) -> io::Result<Stat> {
-            Ok(of(&fstatat(self.0.as_fd(), name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
-        }
-
-        /// The file `name`, open for reading. The caller checks that it is regular; the open cannot block.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn file(&self, name: &[u8]) -> io::Result<fs::File> {
-            Ok(fs::File::from(openat(self.0.as_fd(), name, FILE_FLAGS, Mode::empty())?))
-        }
-
-        /// The target of the link `name`.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn link(&self, name: &[u8]) -> io::Result<Vec<u8>> {
-            match readlinkat(self.0.as_fd(), name) {
-                Ok(target) => Ok(target.into_vec()),
-                Err(Errno::EINVAL) => Err(io::ErrorKind::InvalidInput.into()),
-                Err(e) => Err(e.into()),
-            }
-        }
-    }
-
-    // field types differ between systems
-    #[allow(
-        clippy::cast_sign_loss,
-        clippy::cast_possible_truncation,
-        clippy::unnecessary_cast,
-        clippy::useless_conversion
-    )]
-    fn of(stat: &FileStat) -> Stat {
-        let kind = match SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) {
-            SFlag::S_IFREG => Kind::File,
-            SFlag::S_IFLNK => Kind::Link,
-            SFlag::S_IFDIR => Kind::Dir,
-            _ => Kind::Special,
-        };
-        Stat {
-            kind,
-            executable: stat.st_mode & 0o100 != 0,
-            size: stat.st_size as u64,
-            mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
-            ctime: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
-            ino: stat.st_ino as u64,
-            dev: stat.st_dev as u64,
-            uid: stat.st_uid,
-            gid: stat.st_gid,
-        }
-    }
-}
-
 #[cfg(not(unix))]
-mod system {
-    use super::{Kind, LOOK_EVERY, Listing, Stat};
-    use crate::pace::{Pace, Stopped};
-    use std::{fs, io, path::Path, path::PathBuf, time::UNIX_EPOCH};
-
-    /// A directory by its path; systems without `openat` have no better handle in the standard library.
-    #[derive(Debug)]
-    pub struct Dir(PathBuf);
-
-    fn kind_of(kind: fs::FileType) -> Kind {
-        if kind.is_symlink() {
-            Kind::Link
-        } else if kind.is_dir() {
-            Kind::Dir
-        } else if kind.is_file() {
-            Kind::File
-        } else {
-            Kind::Special
-        }
-    }
-
-    impl Dir {
-        /// The directory at `path`, which was canonicalised before.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn open(path: &Path) -> io::Result<Self> {
-            if fs::symlink_metadata(path)?.is_dir() {
-                Ok(Self(path.to_path_buf()))
-            } else {
-                Err(io::ErrorKind::NotADirectory.into())
-            }
-        }
-
-        /// The directory `name` in this one; a link is refused.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn child(&self, name: &[u8]) -> io::Result<Self> {
-            Self::open(&self.at(name)?)
-        }
-
-        /// Reads all entries into `listing`, sorted.
-        ///
-        /// # Errors
-        /// The operating system's; `Ok(Err(_))` when the time is over.
-        pub fn list(&mut self, listing: &mut Listing, pace: &Pace) -> io::Result<Result<(), Stopped>> {
-            listing.clear();
-            for entry in fs::read_dir(&self.0)? {
-                if listing.len() % LOOK_EVERY == LOOK_EVERY - 1
-                    && let Err(stopped) = pace.look()
-                {
-                    return Ok(Err(stopped));
-                }
-                let entry = entry?;
-                let name = gix::path::os_string_into_bstring(entry.file_name()).map_err(io::Error::other)?;
-                listing.push(&name, kind_of(entry.file_type()?));
-            }
-            listing.sort();
-            Ok(Ok(()))
-        }
-
-        /// The stat of `name`, links not followed.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn stat(&self, name: &[u8]) -> io::Result<Stat> {
-            let meta = fs::symlink_metadata(self.at(name)?)?;
-            let time = |t: io::Result<std::time::SystemTime>| {
-                let since = t.ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-                (i64::try_from(since.as_secs()).unwrap_or(0), since.subsec_nanos())
-            };
-            Ok(Stat {
-                kind: kind_of(meta.file_type()),
-                executable: false,
-                size: meta.len(),
-                mtime: time(meta.modified()),
-                ctime: time(meta.created()),
-                ino: 0,
-                dev: 0,
-                uid: 0,
-                gid: 0,
-            })
-        }
-
-        /// The file `name`, open for reading; a link is refused.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn file(&self, name: &[u8]) -> io::Result<fs::File> {
-            let path = self.at(name)?;
-            if fs::symlink_metadata(&path)?.is_file() {
-                fs::File::open(path)
-            } else {
-                Err(io::ErrorKind::InvalidInput.into())
-            }
-        }
-
-        /// The target of the link `name`.
-        ///
-        /// # Errors
-        /// The operating system's.
-        pub fn link(&self, name: &[u8]) -> io::Result<Vec<u8>> {
-            Ok(crate::files::path_bytes(&fs::read_link(self.at(name)?)?))
-        }
-
-        fn at(&self, name: &[u8]) -> io::Result<PathBuf> {
-            let name = crate::files::bytes_path(name).ok_or(io::ErrorKind::InvalidFilename)?;
-            Ok(self.0.join(name))
-        }
-    }
-}
+#[path = "disk/elsewhere.rs"]
+mod system;
+#[cfg(unix)]
+#[path = "disk/unix.rs"]
+mod system;
 
 #[cfg(test)]
 mod tests {
@@ -433,9 +205,9 @@ mod tests {
         }
         std::fs::create_dir(temp.path().join("a")).expect("writable");
         std::os::unix::fs::symlink("nowhere", temp.path().join("z")).expect("links are possible here");
-        let mut dir = Dir::open(temp.path()).expect("a directory");
+        let dir = Dir::open(temp.path()).expect("a directory");
         let mut listing = Listing::default();
-        let pace = crate::pace::Pace::new(1, Default::default(), 60_000, |_| {});
+        let pace = crate::pace::Pace::alone(60_000);
         dir.list(&mut listing, &pace).expect("readable").expect("in time");
         let names: Vec<_> =
             (0..listing.len()).filter_map(|at| listing.get(at)).map(|(name, _)| name.to_vec()).collect();

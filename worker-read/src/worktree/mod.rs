@@ -5,6 +5,7 @@ pub mod attributes;
 pub mod compare;
 pub mod disk;
 pub mod ignore;
+pub mod listings;
 pub mod rules;
 mod share;
 mod untracked;

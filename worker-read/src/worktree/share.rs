@@ -3,9 +3,8 @@
 
 use super::{
     attributes::Layer,
-    disk::Dir,
     ignore::Patterns,
-    walk::{Differs, Walk},
+    walk::{Differs, Opened, Walk},
 };
 use crate::{pace::Stopped, worktree::Untracked};
 use std::{
@@ -35,7 +34,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A directory that holds tracked files, and what applies in it.
 pub struct Subtree {
     /// The directory.
-    pub dir: Dir,
+    pub opened: Opened,
     /// Its path, with a `/` at the end.
     pub prefix: Vec<u8>,
     /// First entry beneath it.
@@ -130,15 +129,15 @@ struct Part {
     walked: Result<(), Stopped>,
 }
 
-/// Walks everything beneath `top`, with up to `threads` threads.
+/// Walks the whole tree, with up to `threads` threads.
 ///
 /// # Errors
 /// [`Stopped`]; what was found until then stays in `walk`.
-pub fn walk(walk: &mut Walk<'_>, top: Dir, threads: usize) -> Result<(), Stopped> {
+pub fn walk(walk: &mut Walk<'_>, threads: usize) -> Result<(), Stopped> {
     let entries = walk.index.state.entries().len();
     let others = threads.min(MAX_THREADS).saturating_sub(1);
     if others == 0 || entries < FEW {
-        return walk.start_at(top, None);
+        return walk.start(None);
     }
     let share = Share::of(entries);
     let (found, parts) = mpsc::channel();
@@ -156,7 +155,7 @@ pub fn walk(walk: &mut Walk<'_>, top: Dir, threads: usize) -> Result<(), Stopped
             }
         }
         drop(found);
-        let walked = walk.start_at(top, Some(&share));
+        let walked = walk.start(Some(&share));
         drop(closing);
         let mut walked = rest(walk, &share, walked);
         let mut all = Vec::new();

@@ -3,7 +3,7 @@
 
 use super::{
     disk::{Dir, Kind, Listing},
-    walk::{Walk, part},
+    walk::{Opened, Walk, part},
 };
 use crate::{
     files::{self, NoContents},
@@ -156,18 +156,32 @@ impl Walk<'_> {
             self.note(path);
             return Ok(false);
         }
-        let mut listing = self.spare.pop().unwrap_or_default();
-        let pace = self.pace;
-        let listed = dir.child(name).and_then(|mut child| Ok((child.list(&mut listing, pace)?, child)));
-        let Ok((in_time, child)) = listed else {
+        let length = path.len();
+        path.push(b'/');
+        let opened = self.open(dir, name, path);
+        let mut listing = Listing::default();
+        let listed = opened.and_then(|Opened { dir, held }| {
+            let in_time = match held {
+                Some(_) => Ok(()),
+                None => {
+                    listing = self.spare.pop().unwrap_or_default();
+                    self.list(&dir, path, &mut listing)?
+                }
+            };
+            Ok((in_time, dir, held))
+        });
+        path.truncate(length);
+        let Ok((in_time, child, held)) = listed else {
             // Git warns and shows nothing
             self.note(path);
             return Ok(false);
         };
         in_time?;
         self.pace.step(1)?;
-        let found = self.holds_in(&child, &listing, path, depth);
-        self.spare.push(listing);
+        let found = self.holds_in(&child, held.as_deref().unwrap_or(&listing), path, depth);
+        if held.is_none() {
+            self.spare.push(listing);
+        }
         found
     }
 

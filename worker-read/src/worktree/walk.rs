@@ -4,9 +4,10 @@
 use super::{
     attributes::Attributes,
     compare::{Comparison, Tracked, Verdict},
-    disk::{Dir, Kind, Listing, Stat, key_order},
+    disk::{Dir, Kind, Listing, Stat, Top, key_order, now},
     ignore::Patterns,
     is_gone,
+    listings::Listings,
     rules::{Found, RuleFiles, Rules, Which},
     share::{self, Share, Subtree},
     untracked::Untracked,
@@ -23,7 +24,11 @@ use gix::index::{
     Entry,
     entry::{Flags, Mode},
 };
-use std::{cmp::Ordering, sync::Mutex};
+use std::{
+    cmp::Ordering,
+    io,
+    sync::{Arc, Mutex},
+};
 
 /// Deepest directory that is entered. Each level on the way holds one descriptor, of which a worker has 512; where two
 /// threads are so deep that they do not suffice, a directory cannot be opened, and the answer is partial.
@@ -58,6 +63,8 @@ pub enum What {
 pub struct Walk<'a> {
     /// The repository, for objects.
     pub repo: &'a gix::Repository,
+    /// The top of the working tree.
+    pub top: Top,
     /// The index.
     pub index: &'a Snapshot,
     /// Resolved configuration.
@@ -70,6 +77,8 @@ pub struct Walk<'a> {
     pub comparison: Comparison<'a>,
     /// Rule files that were read before.
     pub rule_files: &'a RuleFiles,
+    /// Directories that were listed before.
+    pub listings: &'a Listings,
     /// What is inside the submodule at this position of the index, whose directory is there. Other threads have none, and
     /// are given no subtree with submodules.
     pub submodule: Option<&'a mut dyn FnMut(usize) -> Inside>,
@@ -98,9 +107,19 @@ struct Level {
     depth: usize,
 }
 
+/// A directory, and what it holds where that is known without listing it.
+#[derive(Debug)]
+pub struct Opened {
+    /// The directory.
+    pub dir: Dir,
+    /// Its entries.
+    pub held: Option<Arc<Listing>>,
+}
+
 /// What another thread starts a walk from.
 pub struct Seed<'a> {
     repo: gix::Repository,
+    top: Top,
     index: &'a Snapshot,
     settings: Settings,
     patterns: Patterns,
@@ -108,6 +127,7 @@ pub struct Seed<'a> {
     index_time: (i64, u32),
     verdicts: &'a Mutex<Verdicts>,
     rule_files: &'a RuleFiles,
+    listings: &'a Listings,
     is_repository: &'a (dyn Fn(&[u8]) -> bool + Sync),
     pace: Beside,
     untracked: Untracked,
@@ -125,12 +145,14 @@ impl Seed<'_> {
         let pace = self.pace.pace();
         let mut walk = Walk {
             repo: &self.repo,
+            top: self.top,
             index: self.index,
             settings: self.settings,
             patterns: self.patterns,
             attributes: self.attributes,
             comparison: Comparison::new(&self.repo, self.settings, self.index_time, self.verdicts),
             rule_files: self.rule_files,
+            listings: self.listings,
             submodule: None,
             is_repository: self.is_repository,
             pace: &pace,
@@ -150,8 +172,9 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// [`Stopped`]; what was found until then stays.
-    pub fn run(&mut self, top: Dir, threads: usize) -> Result<(), Stopped> {
-        share::walk(self, top, threads)
+    pub fn run(&mut self, threads: usize) -> Result<(), Stopped> {
+        self.listings.begin();
+        share::walk(self, threads)
     }
 
     /// What another thread starts from, before this one starts.
@@ -162,6 +185,7 @@ impl<'a> Walk<'a> {
         repo.object_cache_size(None);
         Seed {
             repo,
+            top: self.top.clone(),
             index: self.index,
             settings: self.settings,
             patterns: self.patterns.clone(),
@@ -169,6 +193,7 @@ impl<'a> Walk<'a> {
             index_time: self.comparison.index_time,
             verdicts: self.comparison.verdicts,
             rule_files: self.rule_files,
+            listings: self.listings,
             is_repository: self.is_repository,
             pace: self.pace.beside(),
             untracked: self.untracked.beside(),
@@ -176,29 +201,63 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks from the top, leaving subtrees to `share`.
-    pub(super) fn start_at(&mut self, top: Dir, share: Option<&Share>) -> Result<(), Stopped> {
+    pub(super) fn start(&mut self, share: Option<&Share>) -> Result<(), Stopped> {
         let all = Level { at: 0, end: self.index.state.entries().len(), excluded: false, depth: 0 };
-        self.directory(top, &mut Vec::new(), all, share)
+        let dir = self.top.known(b"");
+        let held = dir.own_stat().ok().and_then(|stat| self.listings.find(b"", &stat));
+        self.directory(Opened { dir, held }, &mut Vec::new(), all, share)
     }
 
     /// Walks what was left to others.
     pub(super) fn subtree(&mut self, subtree: Subtree) -> Result<(), Stopped> {
-        let Subtree { dir, mut prefix, at, end, excluded, depth, patterns, layers } = subtree;
+        let Subtree { opened, mut prefix, at, end, excluded, depth, patterns, layers } = subtree;
         self.patterns = patterns;
         self.attributes.stand_in(layers);
-        self.directory(dir, &mut prefix, Level { at, end, excluded, depth }, None)
+        self.directory(opened, &mut prefix, Level { at, end, excluded, depth }, None)
+    }
+
+    /// The directory `name` of `dir`, which is at `prefix`.
+    pub(super) fn open(&self, dir: &Dir, name: &[u8], prefix: &[u8]) -> io::Result<Opened> {
+        if self.listings.any() {
+            let stat = dir.stat(name)?;
+            if stat.kind != Kind::Dir {
+                return Err(io::ErrorKind::NotADirectory.into());
+            }
+            if let held @ Some(_) = self.listings.find(prefix, &stat) {
+                return Ok(Opened { dir: self.top.known(prefix), held });
+            }
+        }
+        Ok(Opened { dir: dir.child(name)?, held: None })
+    }
+
+    /// What `dir`, which is at `prefix`, holds.
+    pub(super) fn list(&self, dir: &Dir, prefix: &[u8], listing: &mut Listing) -> io::Result<Result<(), Stopped>> {
+        if !self.listings.any() {
+            return dir.list(listing, self.pace);
+        }
+        let before = now();
+        let stat = dir.own_stat()?;
+        let listed = dir.list(listing, self.pace)?;
+        if listed.is_ok() {
+            self.listings.keep(prefix, &stat, before, listing);
+        }
+        Ok(listed)
     }
 
     /// The directory at `prefix`.
     fn directory(
         &mut self,
-        mut dir: Dir,
+        opened: Opened,
         prefix: &mut Vec<u8>,
         level: Level,
         share: Option<&Share>,
     ) -> Result<(), Stopped> {
+        let Opened { dir, held } = opened;
+        if let Some(listing) = held {
+            return self.listed(&dir, &listing, prefix, level, share);
+        }
         let mut listing = self.spare.pop().unwrap_or_default();
-        match dir.list(&mut listing, self.pace) {
+        match self.list(&dir, prefix, &mut listing) {
             Ok(in_time) => in_time?,
             Err(e) if is_gone(&e) => return self.deleted(level.at, level.end),
             Err(_) => {
@@ -206,17 +265,29 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         }
+        let walked = self.listed(&dir, &listing, prefix, level, share);
+        self.spare.push(listing);
+        walked
+    }
+
+    fn listed(
+        &mut self,
+        dir: &Dir,
+        listing: &Listing,
+        prefix: &mut Vec<u8>,
+        level: Level,
+        share: Option<&Share>,
+    ) -> Result<(), Stopped> {
         self.pace.step(1)?;
-        let ignores = !level.excluded && self.enter_ignore(&dir, &listing, prefix);
-        let attributes = self.enter_attributes(&dir, &listing, prefix);
-        let walked = self.merge(&dir, &listing, prefix, level, share);
+        let ignores = !level.excluded && self.enter_ignore(dir, listing, prefix);
+        let attributes = self.enter_attributes(dir, listing, prefix);
+        let walked = self.merge(dir, listing, prefix, level, share);
         if ignores {
             self.patterns.pop();
         }
         if attributes {
             self.attributes.pop();
         }
-        self.spare.push(listing);
         walked
     }
 
@@ -335,8 +406,8 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let excluded = level.excluded || self.patterns.exclude(&prefix[..prefix.len() - 1], true);
-        let child = match dir.child(name) {
-            Ok(child) => child,
+        let opened = match self.open(dir, name, prefix) {
+            Ok(opened) => opened,
             Err(e) if is_gone(&e) => return self.deleted(at, end),
             Err(_) => {
                 self.note(prefix);
@@ -346,7 +417,7 @@ impl<'a> Walk<'a> {
         match share {
             Some(share) if share.wants(end - at) && !self.holds_submodule(at, end) => {
                 share.put(Subtree {
-                    dir: child,
+                    opened,
                     prefix: prefix.clone(),
                     at,
                     end,
@@ -357,7 +428,7 @@ impl<'a> Walk<'a> {
                 });
                 Ok(())
             }
-            _ => self.directory(child, prefix, Level { at, end, excluded, depth: depth + 1 }, share),
+            _ => self.directory(opened, prefix, Level { at, end, excluded, depth: depth + 1 }, share),
         }
     }
 

@@ -10,7 +10,7 @@ use bulkhead_contract::{
 };
 use bulkhead_ipc::{
     Error,
-    channel::{FrameSink, FrameSource, Receiver, Sender, WorkerEnds},
+    channel::{FrameSink, FrameSource, Now, Receiver, Sender, WorkerEnds},
     chunk::Joiner,
     codec,
     edge::{
@@ -32,6 +32,14 @@ struct Tail(mpsc::Sender<Vec<u8>>);
 impl FrameSource for Queue {
     fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
         Ok(self.0.recv().ok())
+    }
+
+    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
+        Ok(match self.0.try_recv() {
+            Ok(frame) => Now::Said(frame),
+            Err(mpsc::TryRecvError::Empty) => Now::Nothing,
+            Err(mpsc::TryRecvError::Disconnected) => Now::End,
+        })
     }
 }
 

@@ -10,13 +10,7 @@ use bulkhead_worker_read::{
     status::{self, Sides},
     worktree::Untracked,
 };
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::ffi::OsStrExt as _,
-    path::Path,
-    sync::{Arc, atomic::AtomicU64},
-};
+use std::{collections::BTreeSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
 
 /// Puts `bytes` in the place of the index of the repository at `top`, with a checksum that is not looked at.
 pub fn trial(top: &Path, bytes: &[u8]) -> Result<Sides, ReadFailure> {
@@ -28,7 +22,7 @@ pub fn trial(top: &Path, bytes: &[u8]) -> Result<Sides, ReadFailure> {
     let bounds = Bounds { ceilings: &ceilings, trust: &operator.trust };
     let found = discover::discover(top.as_os_str().as_bytes(), bounds).expect("a repository");
     let repo = Repo::open(found, operator, Caches::Main).expect("it can be read");
-    let pace = Pace::new(1, Arc::new(AtomicU64::new(0)), 60_000, |_| {});
+    let pace = Pace::alone(60_000);
     let sides = status::read(&repo, Untracked::page(1_000, None), &pace, 0)?;
     let staged: Vec<&[u8]> = sides.staged.iter().map(|change| &change.path[..]).collect();
     let differing: Vec<&[u8]> = sides.differs.iter().map(|found| sides.index.path(found.at)).collect();

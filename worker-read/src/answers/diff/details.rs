@@ -9,7 +9,6 @@ use crate::{
     },
     commit::Commit,
     diff::{
-        abbreviate::Abbreviation,
         attributes::Disk,
         page::{Cursor, Place},
         patch::Printer,
@@ -135,7 +134,7 @@ fn commit_of(
     let parents = if shallow { &[][..] } else { &commit.parents };
     let detailed = DetailedCommit {
         hash: id.to_string(),
-        short_hash: Abbreviation::of(&repo.git).short(&id),
+        short_hash: repo.abbreviation().short(&id),
         author_name,
         author_email,
         author_time,

@@ -14,7 +14,7 @@ use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice as _},
 };
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, rc::Rc};
 
 const OPERATION: &str = "reflog";
 /// Bytes of a reflog that are read at most, from its end.
@@ -35,7 +35,7 @@ pub(in super::super) fn reflog(repo: &Repo, ask: &asks::Reflog, pace: &Pace) -> 
         budget: Budget::new(ask.page.limit.min(REFLOG_ENTRIES.1), ask.page.chars),
         ref_name: &ask.ref_name,
         short: &short,
-        abbreviation: Abbreviation::of(&repo.git),
+        abbreviation: repo.abbreviation(),
         entries: Vec::new(),
         last: None,
         full: false,
@@ -116,7 +116,7 @@ struct Page<'a> {
     budget: Budget,
     ref_name: &'a str,
     short: &'a str,
-    abbreviation: Abbreviation,
+    abbreviation: Rc<Abbreviation>,
     entries: Vec<ReflogEntry>,
     last: Option<Position>,
     /// An entry did not fit.
