@@ -5,8 +5,8 @@
 //!
 //! * [`entry`], [`record`], [`chain`], [`checkpoint`], [`head`], [`signature`], [`event`] are pure.
 //! * [`append`] writes through [`append::Directory`] and [`append::ActiveFile`], which a process without the right to
-//!   open paths implements by descriptors that it is handed; [`append::open`] is the plain implementation on paths.
-//! * [`verify`] reads a whole ledger through [`verify::Source`] in bounded memory, on all cores, and changes nothing.
+//!   open paths implements by descriptors that it is handed; [`append::disk`] is the plain implementation on paths.
+//! * [`verify`] reads a whole ledger from a [`verify::Snapshot`] in bounded memory, on all cores, and changes nothing.
 #![forbid(unsafe_code)]
 
 pub mod append;
