@@ -141,6 +141,12 @@ impl<D: Directory, H: Host> Appender<D, H> {
             Ok(_) => return Err(AppendError::NotALedger),
             Err(_) => None,
         };
+        // what must be there may be what was torn off: then it was acknowledged, this was no torn write, and the file
+        // is left as it is
+        let reached = self.tail.sequence + u64::from(matches!(whole, Some(Some(_))));
+        if let Some((expected, ..)) = self.must_hold.filter(|(expected, ..)| *expected > reached) {
+            return Err(AppendError::Cut { expected, last: self.tail.sequence });
+        }
         if let Some(chained) = whole {
             let taken = active.file.append(b"\n").map_err(|fault| IoFault::new(Step::Write, &fault))?;
             if taken != 1 {
@@ -154,10 +160,6 @@ impl<D: Directory, H: Host> Appender<D, H> {
                 self.notices.push(Notice::Completed { sequence: chained.sequence });
             }
             return Ok(());
-        }
-        // what must be there may be what was torn off: then it was acknowledged, and this was no torn write
-        if let Some((expected, ..)) = self.must_hold.filter(|(expected, ..)| *expected > self.tail.sequence) {
-            return Err(AppendError::Cut { expected, last: self.tail.sequence });
         }
         // a file whose only content never was the beginning of an entry is somebody's mistake, not ours to cut
         let begins_as_entry = torn.starts_with(b"{\"") || torn == b"{" || torn.iter().all(|byte| *byte == 0);

@@ -25,7 +25,7 @@ use crate::{
     hash::Hash,
     head::Head,
     key::{Keys, PrivateKey},
-    limits::MAX_GROUP,
+    limits::{MAX_GROUP, ROTATE_AT},
     platform::Identity,
     record::Rules,
     uuid::Uuid,
@@ -44,11 +44,13 @@ pub struct Settings {
     pub at_least: Option<Head>,
     /// Whether entries carry `ledgerId`. Without it, entries have exactly the contract's members.
     pub ledger_id: bool,
+    /// Bytes beyond which the active file is rotated; more than [`ROTATE_AT`] counts as that.
+    pub rotate_at: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { key: None, lock_wait: Duration::from_secs(5), at_least: None, ledger_id: true }
+        Self { key: None, lock_wait: Duration::from_secs(5), at_least: None, ledger_id: true, rotate_at: ROTATE_AT }
     }
 }
 
@@ -129,6 +131,7 @@ pub struct Appender<D: Directory, H: Host> {
     rules: Rules,
     lock_wait: Duration,
     ledger_id: bool,
+    rotate_at: u64,
     active: Option<Active<D::Active>>,
     anchor: Anchor,
     tail: Tail,
@@ -160,6 +163,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
             rules,
             lock_wait: settings.lock_wait,
             ledger_id: settings.ledger_id,
+            rotate_at: settings.rotate_at.min(ROTATE_AT),
             active: None,
             tail: Tail::start(&anchor),
             anchor,

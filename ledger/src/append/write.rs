@@ -7,7 +7,7 @@ use crate::{
     entry::{self, Position},
     event::{Event, EventFault},
     hash::Hash,
-    limits::{MAX_FILE, ROTATE_AT},
+    limits::MAX_FILE,
     uuid::Uuid,
 };
 
@@ -82,7 +82,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
         let (mut sealed, mut chained) = self.seal(event, &group.tail)?;
         let (length, first) = self.active.as_ref().map_or((0, None), |active| (active.length, active.first));
         let after = length + (group.bytes.len() + sealed.line.len()) as u64;
-        if after > ROTATE_AT && (first.is_some() || !group.entries.is_empty()) {
+        if after > self.rotate_at && (first.is_some() || !group.entries.is_empty()) {
             let full = std::mem::replace(group, self.group());
             self.flush(full, results)?;
             self.rotate()?;
