@@ -82,6 +82,14 @@ fn peak_memory() -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Seconds of processor time of all threads, where the system tells; it counts in hundredths.
+fn processor_time() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field).and_then(|ticks| ticks.parse::<f64>().ok());
+    Some((ticks(11)? + ticks(12)?) / 100.0)
+}
+
 fn main() {
     let base = tempfile::tempdir().expect("a directory");
     let at = |name: &str| base.path().join(name).join("audit.jsonl");
@@ -95,7 +103,7 @@ fn main() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for threads in [1, cores] {
         let options = Options { rules: rules.clone(), threads, ..Options::default() };
-        let begin = Instant::now();
+        let (begin, before) = (Instant::now(), processor_time());
         let report = verify_path(&full, &options, &mut |_, _| {});
         let seconds = begin.elapsed().as_secs_f64();
         assert!(report.is_sound(), "{:?}", report.findings);
@@ -104,6 +112,10 @@ fn main() {
             "verify, strict, {threads} thread(s): {} entries in {seconds:.2} s, {rate:.0} a second",
             report.entries
         );
+        if let Some(busy) = processor_time().zip(before).map(|(after, before)| after - before) {
+            // on a machine that does other work as well, the wall clock says less than this
+            println!("    {busy:.2} s of processor time, {:.0} a second and core", report.entries as f64 / busy);
+        }
     }
     if let Some(kib) = peak_memory() {
         println!("peak memory until here: {:.1} MiB", kib as f64 / 1024.0);
@@ -112,7 +124,12 @@ fn main() {
     let (mut empty, mut filled) = (open(&at("empty")), open(&full));
     let (mut of_empty, mut of_filled) = (Vec::new(), Vec::new());
     for number in 0..ROUNDS as u64 {
-        for (appender, times) in [(&mut empty, &mut of_empty), (&mut filled, &mut of_filled)] {
+        // a sync pays for what the one before left to the journal, so that neither may always be the second
+        let mut pair = [(&mut empty, &mut of_empty), (&mut filled, &mut of_filled)];
+        if number % 2 == 1 {
+            pair.reverse();
+        }
+        for (appender, times) in pair {
             let begin = Instant::now();
             let appended = appender.append(&[event(number)]).expect("appended");
             times.push(begin.elapsed());

@@ -21,7 +21,11 @@ impl<D: Directory, H: Host> Appender<D, H> {
                 self.expect_own_segment()?;
             }
             let before = self.tail.sequence;
-            if let Link::Entry(hash) = self.tail.link {
+            // a look that failed before may have left an older tail; what is known must never become less
+            let held = self.must_hold.map_or(0, |(sequence, ..)| sequence);
+            if let Link::Entry(hash) = self.tail.link
+                && before > held
+            {
                 self.must_hold = Some((before, hash, self.tail.ledger));
             }
             // until it is settled, nothing of the old view holds

@@ -32,7 +32,7 @@ pub struct Report {
     pub signed: u64,
     /// Without.
     pub unsigned: u64,
-    /// Files with entries.
+    /// Files: rotated segments and the active one.
     pub segments: u64,
     /// First chained sequence; 0 where there is none.
     pub first: u64,

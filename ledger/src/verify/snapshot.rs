@@ -148,8 +148,10 @@ fn take(directory: &Path, name: &str, active: &Path) -> Result<Snapshot, Snapsho
 
 /// Opens a regular file for reading.
 fn open(path: &Path) -> io::Result<File> {
-    let file = platform::open_reading(path, false)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+    let name = path.file_name().unwrap_or_default().display();
+    let named = |fault: io::Error| io::Error::new(fault.kind(), format!("{name}: {fault}"));
+    let file = platform::open_reading(path, false).map_err(named)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(named(io::Error::other("not a regular file"))) }
 }
 
 /// The writers' lock, shared, if it can be had in time. Its absence is no fault: copies have none.

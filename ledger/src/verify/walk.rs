@@ -166,11 +166,7 @@ impl<'o> Walk<'o> {
     }
 
     pub fn end(&mut self) {
-        if self.range.is_some() {
-            self.report.segments += 1;
-        } else if self.records > 0 {
-            self.report.segments += u64::from(self.anchor.records() > 0);
-        }
+        self.report.segments += 1;
         if let Some(name) = self.name {
             let fits = self
                 .range
