@@ -4,7 +4,7 @@
 use crate::{
     hash::Hash,
     key::{Keys, PrivateKey},
-    limits::{MAX_CHECKPOINT, MAX_DEPTH},
+    limits::{MAX_CHECKPOINT, MAX_DEPTH, MAX_VALUES},
     record::Rules,
     signature::{self, SignatureFault, Signed},
 };
@@ -97,7 +97,7 @@ impl Checkpoint {
 
 /// One JSON object of at most [`MAX_CHECKPOINT`] bytes, and whether it is spelled canonically.
 pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, bool), String> {
-    let bounds = Bounds { bytes: MAX_CHECKPOINT, depth: MAX_DEPTH };
+    let bounds = Bounds { bytes: MAX_CHECKPOINT, depth: MAX_DEPTH, values: MAX_VALUES };
     match canonical::read(bytes, bounds) {
         Ok(canonical::Read { value: Value::Object(map), spelled }) => Ok((map, spelled)),
         Ok(_) => Err("another kind of value".to_owned()),

@@ -68,7 +68,7 @@ pub struct Event {
     /// The clock's milliseconds since 1970 when it happened. Order is the sequence's alone: a clock that goes back
     /// is recorded as it went.
     pub timestamp: u64,
-    /// Further members; names of the ledger's own are refused.
+    /// Further members; names of the ledger's own are refused, and so are numbers other than integers.
     pub further: Map<String, Value>,
 }
 
@@ -91,6 +91,10 @@ pub enum EventFault {
     /// A further member has a name that is the ledger's or the event's own.
     #[error("the member {0:?} is not the caller's to set")]
     Reserved(String),
+    /// A further member holds a number that is no integer within 64 bits. Some readers do not round such numbers
+    /// correctly (the reference's verifier is one), and would find another hash.
+    #[error("the member {0:?} holds a number that is not an integer within 64 bits")]
+    Number(String),
     /// The finished line is beyond [`crate::limits::MAX_LINE`].
     #[error("the entry takes {length} bytes; the bound is {bound}")]
     Oversize {
@@ -142,6 +146,9 @@ impl Event {
         if !self.args_fingerprint.as_deref().is_none_or(is_fingerprint) {
             return Err(EventFault::Form("args_fingerprint"));
         }
+        if let Some((name, _)) = self.further.iter().find(|(_, value)| has_float(value)) {
+            return Err(EventFault::Number(name.clone()));
+        }
         let own: [(&str, Value); 13] = [
             ("event_type", self.event_type.as_str().into()),
             ("tool", self.tool.as_str().into()),
@@ -167,6 +174,15 @@ impl Event {
             Some(name) => Err(EventFault::Reserved((*name).to_owned())),
             None => Ok(members),
         }
+    }
+}
+
+fn has_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_float),
+        Value::Object(map) => map.values().any(has_float),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
 }
 
@@ -290,6 +306,20 @@ mod tests {
         {
             let event = Event { args_fingerprint: Some(format!("{text}{}", "0".repeat(64))), ..event() };
             assert_eq!(event.members().is_ok(), fine, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_integers() {
+        for (value, fine) in [
+            (serde_json::json!([u64::MAX, {"a": i64::MIN}]), true),
+            (serde_json::json!(1.5), false),
+            (serde_json::json!([{"a": [1.0]}]), false),
+        ] {
+            let mut event = event();
+            event.further.insert("more".into(), value);
+            let expected = if fine { None } else { Some(EventFault::Number("more".into())) };
+            assert_eq!(event.members().err(), expected);
         }
     }
 

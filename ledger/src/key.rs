@@ -221,6 +221,9 @@ mod tests {
         // the algorithm 1.3.101.110 is X25519, one bit from 1.3.101.112
         assert_eq!(refused(&PRIVATE_A.replace("BQYDK2VwBCIE", "BQYDK2VuBCIE")), KeyError::OtherAlgorithm);
         assert_eq!(refused(&PRIVATE_A.replace("MC4CAQAw", "MC4CAQAx")), KeyError::Malformed);
+        let short = [&[0x30, 0x2d, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x21, 4, 0x1f][..], &[7; 31]].concat();
+        let short = Document::try_from(short).expect("DER").to_pem(PRIVATE, LineEnding::LF).expect("PEM");
+        assert_eq!(refused(&short), KeyError::Malformed, "31 bytes");
         let public = |pem: &str| PublicKey::from_pem(pem).expect_err("refused");
         assert_eq!(public(PRIVATE_A), KeyError::OtherLabel { expected: "PUBLIC KEY" });
         assert_eq!(public(&PUBLIC_A.replace("BQYDK2VwAyEA", "BQYDK2VuAyEA")), KeyError::OtherAlgorithm);

@@ -34,6 +34,8 @@ pub const MAX_KEYS: usize = 64;
 pub const MAX_FINDINGS: usize = 256;
 /// Arrays and objects inside each other in one record (ours).
 pub const MAX_DEPTH: usize = 64;
+/// Values in one record or checkpoint; an entry has some 25 (ours). It bounds what a hostile line takes in memory.
+pub const MAX_VALUES: usize = 8192;
 
 /// Bounds of one record, its newline not counted.
-pub const RECORD: Bounds = Bounds { bytes: MAX_LINE - 1, depth: MAX_DEPTH };
+pub const RECORD: Bounds = Bounds { bytes: MAX_LINE - 1, depth: MAX_DEPTH, values: MAX_VALUES };

@@ -2,6 +2,7 @@
 //! Trust: none; the bytes may come from anybody, their length is bounded before the first is looked at.
 
 use super::number;
+use crate::limits::{MAX_JSON_DEPTH, MAX_JSON_VALUES};
 use serde_json::{Map, Number, Value};
 use thiserror::Error;
 
@@ -12,11 +13,13 @@ pub struct Bounds {
     pub bytes: usize,
     /// Arrays and objects inside each other; the reader recurses this deep.
     pub depth: usize,
+    /// Values of all kinds and levels; each takes some hundred bytes of memory, however short its text.
+    pub values: usize,
 }
 
 impl Bounds {
-    /// 8 MiB, 127 levels: as much as a message of a client may have.
-    pub const WIDE: Self = Self { bytes: 8 * 1024 * 1024, depth: 127 };
+    /// As much as a message of a client may have.
+    pub const WIDE: Self = Self { bytes: 8 * 1024 * 1024, depth: MAX_JSON_DEPTH, values: MAX_JSON_VALUES };
 }
 
 /// Why a text was refused.
@@ -33,7 +36,10 @@ pub enum ReadError {
     /// More levels than [`Bounds::depth`].
     #[error("nested deeper than {0} levels")]
     TooDeep(usize),
-    /// A key twice in one object: two readers could see two different values.
+    /// More values than [`Bounds::values`].
+    #[error("more than {0} values")]
+    TooMany(usize),
+    /// A key twice in one object: two readers could see two different values. At most 64 characters of it are kept.
     #[error("the key {0:?} occurs twice in one object")]
     DuplicateKey(String),
     /// A number whose magnitude is beyond what an `f64` holds.
@@ -66,7 +72,7 @@ pub fn read(bytes: &[u8], bounds: Bounds) -> Result<Read, ReadError> {
         return Err(ReadError::TooLong { length: bytes.len(), bound: bounds.bytes });
     }
     let text = std::str::from_utf8(bytes).map_err(|fault| ReadError::Encoding(fault.valid_up_to()))?;
-    let mut reader = Reader { text, at: 0, depth: 0, most: bounds.depth, spelled: true };
+    let mut reader = Reader { text, at: 0, depth: 0, values: 0, bounds, spelled: true };
     let value = reader.value()?;
     reader.space();
     if reader.at < text.len() {
@@ -79,7 +85,8 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
-    most: usize,
+    values: usize,
+    bounds: Bounds,
     spelled: bool,
 }
 
@@ -117,6 +124,10 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Result<Value, ReadError> {
+        if self.values == self.bounds.values {
+            return Err(ReadError::TooMany(self.bounds.values));
+        }
+        self.values += 1;
         self.space();
         match self.peek() {
             Some(b'{') => self.nested(Self::object),
@@ -131,8 +142,8 @@ impl Reader<'_> {
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Value, ReadError>) -> Result<Value, ReadError> {
-        if self.depth == self.most {
-            return Err(ReadError::TooDeep(self.most));
+        if self.depth == self.bounds.depth {
+            return Err(ReadError::TooDeep(self.bounds.depth));
         }
         self.depth += 1;
         self.at += 1;
@@ -188,7 +199,7 @@ impl Reader<'_> {
                 }
                 let key = self.string()?;
                 if map.contains_key(&key) {
-                    return Err(ReadError::DuplicateKey(key));
+                    return Err(ReadError::DuplicateKey(key.chars().take(64).collect()));
                 }
                 self.expect(b':')?;
                 let value = self.value()?;
@@ -330,7 +341,7 @@ mod tests {
     use super::*;
 
     fn fault(text: &str) -> ReadError {
-        read(text.as_bytes(), Bounds { bytes: 100, depth: 3 }).expect_err("the text is refused")
+        read(text.as_bytes(), Bounds { bytes: 100, depth: 3, values: 9 }).expect_err("the text is refused")
     }
 
     #[test]
@@ -339,6 +350,9 @@ mod tests {
         assert_eq!(fault(r#"{"x":[{"é":1,"\u00e9":2}]}"#), ReadError::DuplicateKey("é".into()));
         assert_eq!(fault("[1e400]"), ReadError::NumberRange(1));
         assert_eq!(fault("[[[[]]]]"), ReadError::TooDeep(3));
+        assert_eq!(fault("[0,[0,{\"a\":0}],0,0,0,0]"), ReadError::TooMany(9));
+        let long = "k".repeat(40);
+        assert_eq!(fault(&format!("{{\"{long}\":1,\"{long}\":2}}")), ReadError::DuplicateKey(long));
         assert_eq!(fault(&" ".repeat(101)), ReadError::TooLong { length: 101, bound: 100 });
         assert_eq!(read(b"\"\xff\"", Bounds::WIDE).expect_err("bad UTF-8"), ReadError::Encoding(1));
     }

@@ -147,7 +147,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
         };
         // what must be there may be what was torn off: then it was acknowledged, this was no torn write, and the file
         // is left as it is
-        let reached = self.tail.sequence + u64::from(matches!(whole, Some(Some(_))));
+        let reached = self.tail.sequence.saturating_add(u64::from(matches!(whole, Some(Some(_)))));
         if let Some((expected, ..)) = self.must_hold.filter(|(expected, ..)| *expected > reached) {
             return Err(AppendError::Cut { expected, last: self.tail.sequence });
         }

@@ -48,7 +48,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
                 return Ok(());
             };
             let previous = self.last_of(oldest)?;
-            let checkpoint = Checkpoint { created_at: self.host.now(), next: oldest.last + 1, previous };
+            let checkpoint = Checkpoint { created_at: self.host.now(), next: oldest.last.saturating_add(1), previous };
             let name = CheckpointName { next: checkpoint.next, id: Uuid::v4(self.host.random()) };
             let text = checkpoint.text(self.key.as_ref());
             self.directory.write_checkpoint(&name, text.as_bytes()).map_err(pruning)?;

@@ -45,7 +45,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
     /// What the active file continues: the newest segment's last entry, or nothing.
     fn base(&mut self, listing: &Listing) -> Result<Tail, AppendError> {
         let pairs = listing.segments.iter().zip(listing.segments.iter().skip(1));
-        if pairs.into_iter().any(|(older, newer)| older.last + 1 != newer.first) {
+        if pairs.into_iter().any(|(older, newer)| older.last.checked_add(1) != Some(newer.first)) {
             return Err(AppendError::Segments);
         }
         let Some(newest) = listing.segments.last() else { return Ok(Tail::start(&self.anchor)) };

@@ -10,6 +10,9 @@ use std::{
 /// Bytes after which a batch is handed on.
 const BATCH: usize = 64 * 1024;
 
+/// Lines after which it is, too: short lines take more memory judged than read.
+const BATCH_LINES: usize = 512;
+
 /// Some lines of one file.
 #[derive(Debug)]
 pub(super) struct Batch {
@@ -51,7 +54,7 @@ impl Lines {
     /// What the file says.
     pub fn next_batch(&mut self) -> io::Result<Option<Batch>> {
         let mut batch = Batch { number: self.number, first_line: self.line, bytes: Vec::new(), spans: Vec::new() };
-        while batch.bytes.len() < BATCH {
+        while batch.bytes.len() < BATCH && batch.spans.len() < BATCH_LINES {
             let start = batch.bytes.len();
             let read = self.reader.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut batch.bytes)?;
             if read == 0 {

@@ -27,7 +27,7 @@ use std::{
 use walk::Walk;
 
 /// Threads that judge records, at most: each holds two batches, which bounds memory on any machine.
-const MAX_THREADS: usize = 16;
+const MAX_THREADS: usize = 8;
 
 /// Batches of one thread that may be under way.
 const AHEAD: usize = 2;
@@ -41,7 +41,7 @@ pub struct Options {
     pub since: Option<Head>,
     /// The ledger must reach at least this sequence.
     pub expect_sequence: Option<u64>,
-    /// Threads that judge records; 0 takes one per core. Never more than 16.
+    /// Threads that judge records; 0 takes one per core. Never more than 8.
     pub threads: usize,
 }
 

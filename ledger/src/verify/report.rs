@@ -76,7 +76,9 @@ impl Report {
 
     pub(super) fn add_unsigned(&mut self, sequence: u64) {
         match self.unsigned_ranges.last_mut() {
-            Some((_, to)) if self.unsigned_ranges_total <= MAX_RANGES as u64 && *to + 1 == sequence => *to = sequence,
+            Some((_, to)) if self.unsigned_ranges_total <= MAX_RANGES as u64 && to.checked_add(1) == Some(sequence) => {
+                *to = sequence
+            }
             _ => {
                 self.unsigned_ranges_total += 1;
                 if self.unsigned_ranges.len() < MAX_RANGES {

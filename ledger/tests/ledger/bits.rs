@@ -15,7 +15,7 @@ fn ledger() -> Disk {
     let mut last = event(6);
     last.summary = "control \u{1} is a space, é and \u{1f600} stay, / and \" and \\ too".into();
     last.further.insert("control".into(), "\u{1f}\u{1}\n".into());
-    last.further.insert("float".into(), serde_json::json!([1.5, 1e16, 2.5e-7, -0.0, 0.1, u64::MAX, i64::MIN]));
+    last.further.insert("numbers".into(), serde_json::json!([0, -1, u64::MAX, i64::MIN]));
     let all = [events(1..6), vec![last]].concat();
     let acks = appender.append(&all).expect("appended");
     assert!(acks.results.iter().all(Result::is_ok));

@@ -344,3 +344,27 @@ fn a_file_beyond_its_bound_is_named_and_not_read_on() {
     std::fs::write(&path, vec![b' '; 4 * 1024 * 1024 + 256 * 1024 + 1]).expect("written");
     assert_eq!(verify_at(&path, &options(false)).findings[0].kind, Kind::TooLarge);
 }
+
+#[test]
+fn numbers_at_the_end_of_their_range_are_numbers_like_others() {
+    let disk = plain();
+    let sound = lines(&disk, NAME);
+    let furthest = |map: &mut Map<String, Value>| {
+        map.insert("sequence".into(), u64::MAX.into());
+        for member in ["signature", "signatureKeyId", "signatureVersion"] {
+            map.remove(member);
+        }
+        rehash(map);
+    };
+    let mut changed = sound.clone();
+    changed[5] = edit(&changed[5], furthest);
+    changed.push(changed[5].clone());
+    put(&disk, NAME, &changed);
+    assert_eq!(found(&disk, &options(false)), [Kind::Gap, Kind::Forked]);
+    let name = SegmentName { first: u64::MAX, last: u64::MAX, id: Uuid::v4([3; 16]) };
+    for name in [name, SegmentName { first: u64::MAX - 1, ..name }] {
+        disk.put(&name.file_name(NAME), sound[0].as_bytes());
+    }
+    assert!(found(&disk, &options(false)).contains(&Kind::Segment));
+    assert!(Appender::open(disk.directory(), Steady::new(1), signed()).is_err());
+}
