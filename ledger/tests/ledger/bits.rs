@@ -99,3 +99,55 @@ fn no_order_but_the_true_one_verifies() {
     }
     assert_eq!(orders, 119);
 }
+
+#[test]
+fn no_bytes_whatever_end_the_reader() {
+    let rules = crate::support::rules(true);
+    let vector = include_bytes!("../vectors/own-unicode/mcp.jsonl");
+    let pieces: &[&[u8]] = &[
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"\"",
+        b"\\",
+        b"\\u",
+        b"\\ud83d",
+        b":",
+        b",",
+        b"-",
+        b"0",
+        b"1e999",
+        b".",
+        b"e+",
+        b"true",
+        b"null",
+        b"\xff",
+        b"\xc3",
+        "é".as_bytes(),
+        "\u{1f600}".as_bytes(),
+        b"\x00",
+        b"\n",
+        b" ",
+        b"\"sequence\"",
+        b"18446744073709551616",
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % below
+    };
+    let mut sound = 0;
+    for round in 0..20_000 {
+        let mut line: Vec<u8> = if round % 3 == 0 { Vec::new() } else { vector[..vector.len() / 2].to_vec() };
+        for _ in 0..1 + random(12) {
+            let at = random(line.len() + 1);
+            let until = (at + random(4)).min(line.len());
+            line.splice(at..until, pieces[random(pieces.len())].iter().copied());
+        }
+        sound += usize::from(bulkhead_ledger::record::judge(&line, &rules).fault.is_none());
+    }
+    assert!(sound < 100, "{sound} of what was mangled at random passed");
+}

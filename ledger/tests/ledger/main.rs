@@ -4,6 +4,7 @@
 mod bits;
 mod crashes;
 mod heads;
+mod killed;
 mod legacy;
 mod places;
 mod rotation;

@@ -124,3 +124,27 @@ fn the_peer_of_a_jailed_writer_cuts_nothing_but_a_torn_line() {
     assert!(directory.remove_checkpoint("audit.jsonl").is_err(), "no other file is removed as a checkpoint");
     assert!(directory.remove_checkpoint("audit.jsonl.checkpoint-/../x").is_err());
 }
+
+#[test]
+fn a_file_that_is_swapped_cut_or_deleted_beneath_a_writer_is_refused() {
+    let base = private_directory();
+    let path = base.path().join("audit.jsonl");
+    let copy = base.path().join("copy");
+    let start = || {
+        let _ = fs::remove_file(&path);
+        let mut appender = open_at(&path, signed(), 1);
+        appender.append(&events(1..4)).expect("appended");
+        appender
+    };
+    let mut appender = start();
+    fs::copy(&path, &copy).expect("copied");
+    fs::rename(&copy, &path).expect("renamed");
+    assert_eq!(appender.append(&[event(4)]).err(), Some(AppendError::Swapped));
+    let mut appender = start();
+    fs::OpenOptions::new().write(true).open(&path).expect("opened").set_len(100).expect("cut");
+    assert!(matches!(appender.append(&[event(4)]), Err(AppendError::Truncated { found: 100, .. })));
+    let mut appender = start();
+    fs::remove_file(&path).expect("removed");
+    assert_eq!(appender.append(&[event(4)]).err(), Some(AppendError::Swapped));
+    assert!(!path.exists(), "no new ledger was begun in its place");
+}
