@@ -6,7 +6,8 @@
 //! * [`entry`], [`record`], [`chain`], [`checkpoint`], [`head`], [`signature`], [`event`] are pure.
 //! * [`append`] writes through [`append::Directory`] and [`append::ActiveFile`], which a process without the right to
 //!   open paths implements by descriptors that it is handed; [`append::disk`] is the plain implementation on paths.
-//! * [`verify`] reads a whole ledger from a [`verify::Snapshot`] in bounded memory, on all cores, and changes nothing.
+//! * [`verify`] reads a whole ledger from a [`verify::Snapshot`] in bounded memory, on all cores, and changes nothing;
+//!   [`read`] hands out its rows.
 #![forbid(unsafe_code)]
 
 pub mod append;
@@ -22,6 +23,7 @@ pub mod key_file;
 pub mod limits;
 pub mod names;
 mod platform;
+pub mod read;
 pub mod record;
 pub mod signature;
 pub mod uuid;

@@ -15,7 +15,7 @@ const BATCH_LINES: usize = 512;
 
 /// Some lines of one file.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     /// Counts batches of the file.
     pub number: usize,
     /// Number of its first line, from 1.
@@ -28,7 +28,7 @@ pub(super) struct Batch {
 
 /// One line, its newline left out.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(crate) struct Span {
     /// Where it is.
     pub bytes: Range<usize>,
     /// What is wrong with it before it is looked into.
@@ -36,7 +36,7 @@ pub(super) struct Span {
 }
 
 /// Lines of a file.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     reader: BufReader<io::Take<Box<dyn Read + Send>>>,
     number: usize,
     line: u64,

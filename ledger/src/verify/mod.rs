@@ -17,7 +17,8 @@ use crate::{
     limits::MAX_FILE,
     record::{Judged, RecordFault, Rules, judge},
 };
-use lines::{Batch, Lines};
+use lines::Batch;
+pub(crate) use lines::Lines;
 use std::{
     collections::VecDeque,
     path::Path,
