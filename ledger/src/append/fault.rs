@@ -133,8 +133,8 @@ pub enum AppendError {
     #[error("the rotated segments do not fit together")]
     Segments,
     /// Retention could not delete, and one more segment would be too many.
-    #[error("{MAX_SEGMENTS} rotated segments, and the oldest cannot be deleted")]
-    Retention,
+    #[error("{MAX_SEGMENTS} rotated segments, and the oldest cannot be deleted: {0}")]
+    Retention(Box<AppendError>),
     /// A file cannot be rotated (it has no chained entry) and is full.
     #[error("the active file is full ({MAX_FILE} bytes)")]
     FileFull,

@@ -92,8 +92,8 @@ pub enum Notice {
         through: u64,
     },
     /// It could not be deleted; the next rotation tries again.
-    PruneFailed(IoFault),
-    /// Others wrote so much since the last look that the entries in between were pruned.
+    PruneFailed(AppendError),
+    /// What lies between the last known entry (or the head that was given) and the first retained one was pruned.
     LostSight {
         /// The last entry that was known.
         known: u64,
@@ -194,8 +194,8 @@ impl<D: Directory, H: Host> Appender<D, H> {
         self.lock()?;
         let results = self.look().map(|()| self.write(events));
         self.unlock();
-        let notices = std::mem::take(&mut self.notices);
-        results.map(|results| Appended { results, notices })
+        // what was noticed before a failure is told with the next success
+        Ok(Appended { results: results?, notices: std::mem::take(&mut self.notices) })
     }
 
     /// Sequence of the last entry that is known here; 0 before the first.
@@ -211,6 +211,12 @@ impl<D: Directory, H: Host> Appender<D, H> {
         let created_at = self.host.now();
         let head = Head { ledger: self.tail.ledger, sequence: self.tail.sequence, hash, created_at };
         Some(head.text(self.key.as_ref()))
+    }
+
+    /// The ledger's id, once an entry that is known here named it.
+    #[must_use]
+    pub fn ledger(&self) -> Option<Uuid> {
+        self.tail.ledger
     }
 
     /// The key's public half, for verifiers.

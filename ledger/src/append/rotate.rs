@@ -12,8 +12,8 @@ use crate::{
 impl<D: Directory, H: Host> Appender<D, H> {
     /// Gives the active file, whose content is synced, its segment's name, and begins another.
     pub(super) fn rotate(&mut self) -> Result<(), AppendError> {
-        if self.list()?.segments.len() >= MAX_SEGMENTS && self.prune().is_err() {
-            return Err(AppendError::Retention);
+        if self.list()?.segments.len() >= MAX_SEGMENTS {
+            self.prune().map_err(|why| AppendError::Retention(Box::new(why)))?;
         }
         // until another file is active, this writer has none: whatever fails below, the next look settles anew
         let Some(Active { identity, first: Some(first), .. }) = self.active.take() else {
@@ -32,7 +32,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
         self.tail.next_file();
         self.active = Some(Active { file, identity, length: 0, first: None, last_line: None });
         self.notices.push(Notice::Rotated { last: name.last });
-        if let Err(AppendError::Io(fault)) = self.prune() {
+        if let Err(fault) = self.prune() {
             // one segment more than is kept is allowed; the next rotation tries again before it adds another
             self.notices.push(Notice::PruneFailed(fault));
         }

@@ -7,7 +7,7 @@ use crate::{
     support::{Steady, event, events, signed, strict, verify_disk},
 };
 use bulkhead_ledger::{
-    append::{Ack, Appender, Settings, Step, Unrecorded},
+    append::{Ack, AppendError, Appender, Notice, Settings, Step, Unrecorded},
     hash::Hash,
     head::Head,
 };
@@ -187,7 +187,7 @@ fn a_full_disk_acknowledges_the_whole_entries_that_fit_and_no_other() {
             continue;
         }
         writes += 1;
-        let Err(Unrecorded::Storage(bulkhead_ledger::append::AppendError::Io(fault))) = &appended.results[1] else {
+        let Err(Unrecorded::Storage(AppendError::Io(fault))) = &appended.results[1] else {
             panic!("{:?}", appended.results);
         };
         assert_eq!((fault.step, fault.kind), (Step::Write, io::ErrorKind::StorageFull));
@@ -211,7 +211,7 @@ fn after_a_failed_sync_nothing_is_acknowledged_until_the_ledger_is_opened_anew()
         disk.plan(operation, Fault::Error(io::ErrorKind::Other, 0));
         let first = appender.append(&events(1..3));
         let second = appender.append(&events(3..4));
-        if let Err(bulkhead_ledger::append::AppendError::Broken(fault)) = &second {
+        if let Err(AppendError::Broken(fault)) = &second {
             if fault.step != Step::Sync {
                 continue;
             }
@@ -224,4 +224,35 @@ fn after_a_failed_sync_nothing_is_acknowledged_until_the_ledger_is_opened_anew()
         }
     }
     assert_eq!(syncs, 1, "one of the operations is the sync");
+}
+
+#[test]
+fn a_segment_that_cannot_be_deleted_is_tolerated_once_and_then_refused() {
+    let disk = Disk::default();
+    let (mut appender, _) = Appender::open(disk.directory(), Steady::new(1), settings()).expect("a new ledger");
+    disk.world().keeps_segments = true;
+    let mut notices = Vec::new();
+    let mut number = 0;
+    let refused = loop {
+        number += 1;
+        let appended = appender.append(&[event(number)]).expect("an answer");
+        notices.extend(appended.notices);
+        match appended.results.into_iter().next().expect("one event") {
+            Ok(ack) => assert_eq!(ack.sequence, number),
+            Err(refused) => break refused,
+        }
+    };
+    assert!(matches!(refused, Unrecorded::Storage(AppendError::Retention(_))), "{refused}");
+    assert_eq!(disk.ledger_files().len(), 6, "five segments and the active file");
+    assert!(notices.iter().any(|notice| matches!(notice, Notice::PruneFailed(_))), "{notices:?}");
+    let report = verify_disk(&disk, &strict());
+    assert!(report.is_sound(), "{:?}", report.findings);
+    assert_eq!(report.last, number - 1);
+    disk.world().keeps_segments = false;
+    let appended = appender.append(&[event(number)]).expect("an answer");
+    assert_eq!(appended.results[0].as_ref().map(|ack| ack.sequence), Ok(number));
+    assert_eq!(disk.ledger_files().len(), 5);
+    let report = verify_disk(&disk, &strict());
+    assert!(report.is_sound() && report.retention_checkpoint_used, "{:?}", report.findings);
+    assert_eq!(report.ledger, appender.ledger());
 }

@@ -44,6 +44,8 @@ pub struct World {
     operations: u64,
     plan: Option<(u64, Fault)>,
     dead: bool,
+    /// No segment can be deleted.
+    pub keeps_segments: bool,
 }
 
 /// What a crash leaves of bytes that were not synced.
@@ -341,6 +343,9 @@ impl Directory for SimulatedDirectory {
 
     fn remove_segment(&mut self, name: &SegmentName) -> io::Result<()> {
         self.disk.whole(|world| {
+            if world.keeps_segments {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
             let removed = world.names.remove(&name.file_name(NAME));
             removed.map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
         })
