@@ -1,0 +1,16 @@
+//! The ledger from outside: vectors, tampering, crashes, several writers; on real files and on a simulated disk.
+//! Trust: makes its own ledgers and damages them.
+
+mod bits;
+mod crashes;
+mod heads;
+mod killed;
+mod legacy;
+mod places;
+mod rotation;
+mod sharing;
+mod simulated;
+mod support;
+mod tampering;
+mod torn;
+mod vectors;
