@@ -6,7 +6,7 @@ use crate::{
     files::{self, Links, NoContents},
 };
 use bulkhead_contract::failure::{ReadFailure, Reason};
-use gix::{bstr::ByteSlice as _, open::Options};
+use gix::{bstr::ByteSlice as _, odb::pack::cache::lru::StaticLinkedList, open::Options};
 use std::fs;
 
 const OPERATION: &str = "open";
@@ -29,7 +29,7 @@ impl Caches {
     /// Bytes for delta bases and for whole objects.
     pub(crate) fn bytes(self) -> (u64, usize) {
         match self {
-            Caches::Main => (38 << 20, 12 << 20),
+            Caches::Main => (26 << 20, 12 << 20),
             Caches::Nested => (3 << 19, 512 << 10),
         }
     }
@@ -50,6 +50,9 @@ impl Caches {
         }
     }
 }
+
+/// Bytes of the delta bases of one reader who passes by.
+pub(crate) const PASSING_BYTES: usize = 6 << 20;
 
 /// Extensions of the repository format that this build reads rightly (`gitrepository-layout`, *extensions*).
 const EXTENSIONS: &[&str] = &[
@@ -154,6 +157,16 @@ pub fn open(found: &Found, caches: Caches) -> Result<gix::Repository, ReadFailur
     harden(&mut repo)?;
     repo.object_cache_size(caches.bytes().1);
     Ok(repo)
+}
+
+/// The objects of `git` for a reader who passes by many and hardly ever asks for one twice: whole objects are not kept, and of
+/// delta bases only the last ones, in a list that costs less than a table does.
+#[must_use]
+pub fn for_passing(git: &gix::Repository) -> gix::Repository {
+    let mut git = git.clone();
+    git.object_cache_size(None);
+    git.objects.set_pack_cache(|| Box::new(StaticLinkedList::<64>::new(PASSING_BYTES)));
+    git
 }
 
 fn config_file(found: &Found, of_worktree: bool) -> Result<gix::config::File, ReadFailure> {

@@ -5,7 +5,7 @@
 //!
 //! | Kept | Invalidated by | Bytes at most |
 //! |---|---|---|
-//! | unpacked delta bases | nothing: they go by object id | 38 MiB |
+//! | unpacked delta bases | nothing: they go by object id | 26 MiB, and 6 MiB for each of two readers of a walk |
 //! | unpacked objects | nothing: they go by object id | 12 MiB |
 //! | both of up to eight submodules | the version of the submodule's `.git`, and as its superproject | 16 MiB |
 //! | verdicts on contents | path, stat, object id, mode, attributes, settings: all are in the key | 10 MiB |
@@ -134,6 +134,9 @@ pub struct Repo {
     missed: RefCell<HashSet<ObjectId>>,
     /// The same objects for a reader who has missed enough.
     settled: OnceCell<gix::Repository>,
+    /// Readers for walks, one of them for a second thread.
+    passing: OnceCell<gix::Repository>,
+    beside: RefCell<Option<gix::Repository>>,
 }
 
 impl Repo {
@@ -181,6 +184,8 @@ impl Repo {
             doubted: Cell::new(false),
             missed: RefCell::default(),
             settled: OnceCell::new(),
+            passing: OnceCell::new(),
+            beside: RefCell::default(),
         })
     }
 
@@ -351,7 +356,31 @@ impl Repo {
 
     /// The commit, if it is there and can be read.
     pub(crate) fn commit<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
-        let found = self.may_be_there(id).then(|| self.git.objects.find(&id, buffer).ok()).flatten();
+        self.commit_by(&self.git, id, buffer)
+    }
+
+    /// The same for a walk that passes by more commits than are worth keeping.
+    pub(crate) fn commit_in_passing<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
+        self.commit_by(self.passing(), id, buffer)
+    }
+
+    /// See [`open::for_passing`].
+    pub(crate) fn passing(&self) -> &gix::Repository {
+        self.passing.get_or_init(|| open::for_passing(&self.git))
+    }
+
+    /// Another such reader, for a thread beside this one. It is to be given back.
+    pub(crate) fn take_beside(&self) -> gix::Repository {
+        self.beside.take().unwrap_or_else(|| open::for_passing(&self.git))
+    }
+
+    /// Keeps it for the next time.
+    pub(crate) fn give_beside(&self, git: gix::Repository) {
+        self.beside.replace(Some(git));
+    }
+
+    fn commit_by<'b>(&self, git: &gix::Repository, id: ObjectId, buffer: &'b mut Vec<u8>) -> Option<Commit<'b>> {
+        let found = self.may_be_there(id).then(|| git.objects.find(&id, buffer).ok()).flatten();
         let commit =
             found.filter(|data| data.kind == gix::objs::Kind::Commit).and_then(|data| Commit::parse(data.data));
         if commit.is_none() {
@@ -483,7 +512,11 @@ mod tests {
             usize::try_from(deltas).expect("small") + objects + caches.rule_bytes() + caches.listing_bytes()
         };
         let info = 2 * usize::try_from(MAX_INFO).expect("small");
-        let all = of(open::Caches::Main) + MAX_OPEN * of(open::Caches::Nested) + VERDICT_BYTES + info;
+        let all = of(open::Caches::Main)
+            + 2 * open::PASSING_BYTES
+            + MAX_OPEN * of(open::Caches::Nested)
+            + VERDICT_BYTES
+            + info;
         let by_id = MAX_SMALL * 320;
         assert!(all + by_id <= CACHE_BYTES, "{all}");
     }

@@ -1,7 +1,11 @@
 //! What a tree holds at one path, and whether two trees hold the same there: remembered by tree id, bounded by bytes.
 //! Trust: trees are the repository's; one that cannot be read holds nothing, and that is noted.
 
-use crate::{changes::normalised, pace::Stopped, repo::Repo};
+use crate::{
+    changes::normalised,
+    pace::{Pace, Stopped},
+    repo::Repo,
+};
 use gix::{
     ObjectId,
     bstr::ByteSlice as _,
@@ -9,12 +13,14 @@ use gix::{
     objs::Kind,
     odb::pack::{Find as _, data::entry::Location},
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, thread};
 
 /// Bytes of one tree at most, as for the staged side of a status.
 const MAX_TREE: u64 = 64 << 20;
 /// Entries remembered at most, some 80 bytes each.
 const MAX_ENTRIES: usize = 60_000;
+/// Trees that are worth a second thread, which costs about as much as reading ten.
+const WORTH_A_THREAD: usize = 40;
 
 /// A blob, a tree or a gitlink in a tree.
 pub(super) type Entry = Option<(Mode, ObjectId)>;
@@ -81,38 +87,23 @@ impl Entries {
     }
 
     fn read(&mut self, repo: &Repo, level: usize, tree: ObjectId) -> (Entry, Option<Location>) {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let found = repo.git.objects.try_find(&tree, &mut buffer).ok().flatten();
-        let found = found.filter(|(data, _)| data.kind == Kind::Tree && data.data.len() as u64 <= MAX_TREE);
-        let (entry, place) = match found {
-            Some((data, place)) => match entry(data.data, &self.names[level], tree.kind().len_in_bytes()) {
-                Ok(entry) => (entry, place),
-                Err(Damaged) => {
-                    self.incomplete = true;
-                    (None, place)
-                }
-            },
-            None => {
-                self.incomplete |= tree != self.empty_tree;
-                (None, None)
-            }
-        };
-        self.buffer = buffer;
+        let Looked { entry, place, failed } = look(repo.passing(), &self.names[level], tree, &mut self.buffer);
+        self.learn(level, tree, entry, failed);
+        (entry, place)
+    }
+
+    fn learn(&mut self, level: usize, tree: ObjectId, entry: Entry, failed: bool) {
+        self.incomplete |= failed && tree != self.empty_tree;
         if self.known.iter().map(HashMap::len).sum::<usize>() >= MAX_ENTRIES {
             self.known.iter_mut().for_each(HashMap::clear);
         }
         self.known[level].insert(tree, entry);
-        (entry, place)
     }
 
     /// Looks at `roots`, trees of consecutive commits, in the order in which packs keep them: an object that is stored as
-    /// a difference follows its base in a pack, and the base is at hand when it was read just before.
-    pub(super) fn prepare(
-        &mut self,
-        repo: &Repo,
-        roots: &[ObjectId],
-        step: impl Fn() -> Result<(), Stopped>,
-    ) -> Result<(), Stopped> {
+    /// a difference follows its base in a pack, and the base is at hand when it was read just before. A second thread takes
+    /// half of many.
+    pub(super) fn prepare(&mut self, repo: &Repo, roots: &[ObjectId], pace: &Pace) -> Result<(), Stopped> {
         let mut trees = roots.to_vec();
         for level in 0..self.names.len() {
             trees.dedup();
@@ -125,10 +116,11 @@ impl Entries {
                 let (first, second) = (self.read(repo, level, *first).1, self.read(repo, level, *second).1);
                 let backwards =
                     first.zip(second).is_some_and(|(a, b)| a.pack_id == b.pack_id && b.pack_offset < a.pack_offset);
-                for at in 0..rest.len() {
-                    step()?;
-                    self.read(repo, level, rest[if backwards { rest.len() - 1 - at } else { at }]);
+                let mut rest = rest.to_vec();
+                if backwards {
+                    rest.reverse();
                 }
+                self.read_all(repo, level, &rest, pace)?;
             }
             trees = trees
                 .iter()
@@ -136,6 +128,46 @@ impl Entries {
                 .filter(|(mode, _)| *mode == Mode::DIR)
                 .map(|(_, id)| id)
                 .collect();
+        }
+        Ok(())
+    }
+
+    fn read_all(&mut self, repo: &Repo, level: usize, trees: &[ObjectId], pace: &Pace) -> Result<(), Stopped> {
+        let half = if trees.len() < WORTH_A_THREAD || repo.operator.threads < 2 { 0 } else { trees.len() / 2 };
+        let (theirs, ours) = trees.split_at(half);
+        if theirs.is_empty() {
+            return self.read_each(repo, level, ours, pace);
+        }
+        let (name, git, beside) = (self.names[level].clone(), repo.take_beside(), pace.beside());
+        let (walked, found) = thread::scope(|scope| {
+            let other = move || {
+                let (pace, mut buffer, mut found) = (beside.pace(), Vec::new(), Vec::with_capacity(theirs.len()));
+                for &tree in theirs {
+                    if pace.step(1).is_err() {
+                        break;
+                    }
+                    found.push((tree, look(&git, &name, tree, &mut buffer)));
+                }
+                (git, found)
+            };
+            let other = thread::Builder::new().name("trees".into()).spawn_scoped(scope, other);
+            let walked = self.read_each(repo, level, ours, pace);
+            (walked, other.ok().and_then(|other| other.join().ok()))
+        });
+        // what a thread that could not be started left over is read when it is asked for
+        if let Some((git, found)) = found {
+            for (tree, looked) in found {
+                self.learn(level, tree, looked.entry, looked.failed);
+            }
+            repo.give_beside(git);
+        }
+        walked
+    }
+
+    fn read_each(&mut self, repo: &Repo, level: usize, trees: &[ObjectId], pace: &Pace) -> Result<(), Stopped> {
+        for &tree in trees {
+            pace.step(1)?;
+            self.read(repo, level, tree);
         }
         Ok(())
     }
@@ -149,6 +181,23 @@ impl Entries {
     pub(super) fn bytes(&self) -> usize {
         self.known.iter().map(HashMap::len).sum::<usize>() * 80
     }
+}
+
+/// What a look into one tree gave.
+struct Looked {
+    entry: Entry,
+    place: Option<Location>,
+    /// It is not there, no tree, too large or damaged.
+    failed: bool,
+}
+
+/// The entry called `name` in the tree `tree`.
+fn look(git: &gix::Repository, name: &[u8], tree: ObjectId, buffer: &mut Vec<u8>) -> Looked {
+    let found = git.objects.try_find(&tree, buffer).ok().flatten();
+    let found = found.filter(|(data, _)| data.kind == Kind::Tree && data.data.len() as u64 <= MAX_TREE);
+    let Some((data, place)) = found else { return Looked { entry: None, place: None, failed: true } };
+    let entry = entry(data.data, name, tree.kind().len_in_bytes());
+    Looked { failed: entry.is_err(), entry: entry.unwrap_or(None), place }
 }
 
 /// A tree ends in the middle of an entry.

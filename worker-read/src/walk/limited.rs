@@ -248,6 +248,6 @@ impl Limited {
 
     /// Bytes that it takes, about.
     pub(super) fn bytes(&self) -> usize {
-        self.met.len() * 300 + self.found.as_ref().map_or(0, |found| found.len() * 40)
+        self.met.len() * 250 + self.found.as_ref().map_or(0, |found| found.len() * 8)
     }
 }

@@ -29,7 +29,7 @@ use entries::Entries;
 use follow::Follow;
 use gix::ObjectId;
 use limited::Limited;
-use node::{Node, Source};
+use node::{Node, Parents, Source};
 use std::rc::Rc;
 use streaming::Streaming;
 
@@ -175,7 +175,8 @@ impl Walk {
                 Ok(None) => {}
                 Ok(Some(shown)) => {
                     self.before_last = self.last.replace(shown.id);
-                    self.ground.ahead = 0;
+                    // the page may be full now, and what was read ahead for nothing
+                    self.ground.ahead /= 2;
                     return Ok(Some(shown));
                 }
                 Err(stopped) => {
@@ -227,7 +228,7 @@ impl Walk {
     #[must_use]
     pub fn position(&self) -> Position {
         let (oldest, frontier) = match &self.order {
-            Order::Streaming(order) => order.position(),
+            Order::Streaming(order) => order.position(&self.ground.source),
             Order::Limited(_) => (i64::MAX, None),
         };
         let path = self.ground.follow.as_ref().map(|follow| follow.path_next().to_vec());
@@ -241,7 +242,7 @@ impl Walk {
             Order::Limited(order) => order.bytes(),
         };
         let lookups = self.ground.prune.iter().chain(self.ground.follow.as_ref().map(|follow| &follow.lookup));
-        order + lookups.into_iter().map(|lookup| lookup.entries.bytes()).sum::<usize>()
+        order + self.ground.source.bytes() + lookups.into_iter().map(|lookup| lookup.entries.bytes()).sum::<usize>()
     }
 }
 
@@ -268,7 +269,7 @@ impl Ground {
         node: &Node,
         pace: &Pace,
         relevant: impl Fn(usize) -> bool,
-    ) -> Result<(Vec<node::Name>, bool), Stopped> {
+    ) -> Result<(Parents, bool), Stopped> {
         let Some(mut prune) = self.prune.take() else { return Ok((node.parents.clone(), false)) };
         let simplified = self.simplified_at(&mut prune, repo, node, pace, relevant);
         self.prune = Some(prune);
@@ -282,9 +283,9 @@ impl Ground {
         node: &Node,
         pace: &Pace,
         relevant: impl Fn(usize) -> bool,
-    ) -> Result<(Vec<node::Name>, bool), Stopped> {
+    ) -> Result<(Parents, bool), Stopped> {
         if node.parents.is_empty() {
-            return Ok((Vec::new(), prune.entries.at(repo, node.tree).is_none()));
+            return Ok((Parents::new(), prune.entries.at(repo, self.source.tree(node)).is_none()));
         }
         let filter = self.source.may_change(node.name, prune.keys.as_deref());
         let (mut counted, mut changed, mut changed_aside) = (false, false, false);
@@ -296,14 +297,14 @@ impl Ground {
                 if at == 0 && filter.is_none() {
                     self.look_ahead(&mut prune.entries, repo, node, &parent, pace)?;
                 }
-                let same = prune.entries.same(repo, node.tree, parent.tree);
+                let same = prune.entries.same(repo, self.source.tree(node), self.source.tree(&parent));
                 self.source.keep(parent);
                 same
             } else {
                 false
             };
             match (same, relevant(at)) {
-                (true, true) => return Ok((vec![name], true)),
+                (true, true) => return Ok((Parents::from_slice(&[name]), true)),
                 (true, false) => {}
                 (false, true) => changed = true,
                 (false, false) => changed_aside = true,
@@ -321,11 +322,15 @@ impl Ground {
         parent: &Node,
         pace: &Pace,
     ) -> Result<(), Stopped> {
-        if self.source.has_filters() || entries.knows(&parent.tree) || node.tree == parent.tree {
+        if self.source.has_filters() {
+            return Ok(());
+        }
+        let tree = self.source.tree(parent);
+        if entries.knows(&tree) || self.source.tree(node) == tree {
             return Ok(());
         }
         self.ahead = (self.ahead * 2).clamp(2, MAX_AHEAD);
-        let mut trees = vec![parent.tree];
+        let mut trees = vec![tree];
         let mut next = parent.parents.first().copied();
         while let Some(name) = next.filter(|_| trees.len() < self.ahead) {
             pace.step(1)?;
@@ -333,19 +338,20 @@ impl Ground {
             if self.query.since.is_some_and(|since| node.time < since) {
                 break;
             }
-            trees.push(node.tree);
+            trees.push(self.source.tree(&node));
             next = node.parents.first().copied();
             self.source.keep(node);
         }
-        entries.prepare(repo, &trees, || pace.step(1))
+        entries.prepare(repo, &trees, pace)
     }
 
     /// What is shown of a commit that the walk has come to, if it is.
     fn shown(&mut self, repo: &Repo, node: &Node, pace: &Pace) -> Result<Option<Shown>, Stopped> {
-        if self.query.until.is_some_and(|until| node.time > until) || !self.matches(repo, node.id) {
+        let id = self.source.id(node.name);
+        if self.query.until.is_some_and(|until| node.time > until) || !self.matches(repo, id) {
             return Ok(None);
         }
-        let mut shown = Shown { id: node.id, time: node.time, path: None };
+        let mut shown = Shown { id, time: node.time, path: None };
         if let Some(mut follow) = self.follow.take() {
             let changes = self.followed(&mut follow, repo, node, pace);
             shown.path = Some(follow.lookup.path.clone());
@@ -366,10 +372,10 @@ impl Ground {
             && let Some(parent) = self.source.node(repo, name)
         {
             self.look_ahead(&mut follow.lookup.entries, repo, node, &parent, pace)?;
-            before = Some(parent.tree);
+            before = Some(self.source.tree(&parent));
             self.source.keep(parent);
         }
-        follow.changes(repo, node.tree, before, pace)
+        follow.changes(repo, self.source.tree(node), before, pace)
     }
 
     fn matches(&self, repo: &Repo, id: ObjectId) -> bool {

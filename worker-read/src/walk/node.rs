@@ -9,8 +9,11 @@ use gix::{
     ObjectId,
     commitgraph::{Graph, Position},
 };
+use hashbrown::HashTable;
+use smallvec::SmallVec;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
     rc::Rc,
 };
 
@@ -22,26 +25,56 @@ const MAX_KEPT: usize = 1_024;
 pub(super) enum Name {
     /// By its position in the commit-graph.
     At(u32),
-    /// By its id; the commit-graph does not know it.
-    Id(ObjectId),
+    /// By its place among the ids that the walk has met and that the commit-graph does not know.
+    Met(u32),
 }
 
-/// A commit.
+/// Names of parents; hardly any commit has more than two.
+pub(super) type Parents = SmallVec<[Name; 2]>;
+
+/// A commit. Most of them are only passed by, so what the commit-graph can tell again is not carried along.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) name: Name,
-    pub(super) id: ObjectId,
-    pub(super) tree: ObjectId,
     /// Committer time in seconds.
     pub(super) time: i64,
-    pub(super) parents: Vec<Name>,
+    pub(super) parents: Parents,
+    /// Where the commit-graph does not know it.
+    tree: Option<Box<ObjectId>>,
+}
+
+/// Ids by the order in which they were met.
+#[derive(Clone, Default)]
+struct Ids {
+    all: Vec<ObjectId>,
+    places: HashTable<u32>,
+    /// Ids are the repository's, and could be made to fall into one place of a table that is not keyed.
+    keys: RandomState,
+}
+
+impl Ids {
+    fn place(&mut self, id: ObjectId) -> u32 {
+        let Self { all, places, keys } = self;
+        let of = |&place: &u32| keys.hash_one(all[place as usize]);
+        let entry = places.entry(keys.hash_one(id), |&place| all[place as usize] == id, of);
+        // no clone of a repository holds four thousand million commits
+        let next = u32::try_from(all.len()).unwrap_or(u32::MAX);
+        let place = *entry.or_insert(next).get();
+        if place == next {
+            all.push(id);
+        }
+        place
+    }
 }
 
 /// Where commits come from. Holds the commit-graph that its positions are of.
 #[derive(Clone, Default)]
 pub(super) struct Source {
     graph: Option<Rc<Graph>>,
+    ids: Ids,
     filters: Option<Rc<Filters>>,
+    /// The walk is limited to a path.
+    passing: bool,
     /// Commits that were read before their turn.
     ahead: HashMap<Name, Node>,
     buffer: Vec<u8>,
@@ -50,17 +83,39 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(repo: &Repo, with_filters: bool) -> Self {
+    /// Commits of `repo`; `of_path` where most of them are passed by.
+    pub(super) fn new(repo: &Repo, of_path: bool) -> Self {
         let graph = repo.commit_graph();
-        let filters = graph.as_deref().filter(|_| with_filters).and_then(|graph| repo.filters(graph));
-        Self { graph, filters, ..Self::default() }
+        let filters = graph.as_deref().filter(|_| of_path).and_then(|graph| repo.filters(graph));
+        Self { graph, filters, passing: of_path, ..Self::default() }
     }
 
     /// The name of the commit `id`.
-    pub(super) fn name(&self, id: ObjectId) -> Name {
+    pub(super) fn name(&mut self, id: ObjectId) -> Name {
         match self.graph.as_ref().and_then(|graph| graph.lookup(id)) {
             Some(position) => Name::At(position.0),
-            None => Name::Id(id),
+            None => Name::Met(self.ids.place(id)),
+        }
+    }
+
+    /// The id of a commit that was named here; null for any other name.
+    pub(super) fn id(&self, name: Name) -> ObjectId {
+        let found = match (name, &self.graph) {
+            (Name::At(at), Some(graph)) if at < graph.num_commits() => Some(graph.id_at(Position(at)).to_owned()),
+            (Name::Met(place), _) => self.ids.all.get(place as usize).copied(),
+            (Name::At(_), _) => None,
+        };
+        found.unwrap_or_else(|| ObjectId::null(gix::hash::Kind::Sha1))
+    }
+
+    /// The tree of a commit that came from here.
+    pub(super) fn tree(&self, node: &Node) -> ObjectId {
+        match (&node.tree, node.name, &self.graph) {
+            (Some(tree), ..) => **tree,
+            (None, Name::At(at), Some(graph)) if at < graph.num_commits() => {
+                graph.commit_at(Position(at)).root_tree_id().to_owned()
+            }
+            _ => ObjectId::null(gix::hash::Kind::Sha1),
         }
     }
 
@@ -75,21 +130,22 @@ impl Source {
             (Name::At(at), Some(graph)) if at < graph.num_commits() => {
                 let commit = graph.commit_at(Position(at));
                 let parents = commit.iter_parents().map(|parent| parent.map(|at| Name::At(at.0)));
-                parents.collect::<Result<_, _>>().ok().map(|parents| Node {
-                    name,
-                    id: commit.id().to_owned(),
-                    tree: commit.root_tree_id().to_owned(),
-                    time: i64::try_from(commit.committer_timestamp()).unwrap_or(i64::MAX),
-                    parents,
-                })
+                let time = i64::try_from(commit.committer_timestamp()).unwrap_or(i64::MAX);
+                let parents = parents.collect::<Result<_, _>>().ok();
+                parents.map(|parents| Node { name, time, parents, tree: None })
             }
-            (Name::Id(id), _) => {
+            (Name::Met(_), _) => {
+                let id = self.id(name);
                 let mut buffer = std::mem::take(&mut self.buffer);
-                let node = repo.commit(id, &mut buffer).and_then(|commit| {
+                let found = match self.passing {
+                    true => repo.commit_in_passing(id, &mut buffer),
+                    false => repo.commit(id, &mut buffer),
+                };
+                let node = found.and_then(|commit| {
                     let time = commit.time();
                     let parents = if repo.is_shallow(&id) { Vec::new() } else { commit.parents };
                     let parents = parents.into_iter().map(|parent| self.name(parent)).collect();
-                    Some(Node { name, id, tree: commit.tree?, time, parents })
+                    Some(Node { name, time, parents, tree: Some(Box::new(commit.tree?)) })
                 });
                 self.buffer = buffer;
                 node
@@ -102,7 +158,7 @@ impl Source {
 
     /// Keeps `node`, which is asked for again soon, where reading it again would cost something.
     pub(super) fn keep(&mut self, node: Node) {
-        if let Name::Id(_) = node.name {
+        if let Name::Met(_) = node.name {
             // what a merge left unused must not pile up
             if self.ahead.len() >= MAX_KEPT {
                 self.ahead.clear();
@@ -119,6 +175,11 @@ impl Source {
         }
     }
 
+    /// Bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.ids.all.len() * (size_of::<ObjectId>() + 8) + self.ahead.len() * 150
+    }
+
     /// Whether [`Source::may_change`] ever says something.
     pub(super) fn has_filters(&self) -> bool {
         self.filters.is_some()
@@ -129,20 +190,20 @@ impl Source {
 #[derive(Clone, Default)]
 pub(super) struct Seen {
     positions: Vec<u64>,
-    ids: HashSet<ObjectId>,
+    places: Vec<u64>,
 }
 
 impl Seen {
     /// Notes a commit; true where it is met for the first time.
     pub(super) fn insert(&mut self, name: Name) -> bool {
-        let at = match name {
-            Name::Id(id) => return self.ids.insert(id),
-            Name::At(at) => at as usize,
+        let (bits, at) = match name {
+            Name::At(at) => (&mut self.positions, at as usize),
+            Name::Met(at) => (&mut self.places, at as usize),
         };
-        if self.positions.len() <= at / 64 {
-            self.positions.resize(at / 64 + 1, 0);
+        if bits.len() <= at / 64 {
+            bits.resize(at / 64 + 1, 0);
         }
-        let (word, bit) = (&mut self.positions[at / 64], 1u64 << (at % 64));
+        let (word, bit) = (&mut bits[at / 64], 1u64 << (at % 64));
         let new = *word & bit == 0;
         *word |= bit;
         new
@@ -150,6 +211,6 @@ impl Seen {
 
     /// Bytes that it takes, about.
     pub(super) fn bytes(&self) -> usize {
-        self.positions.len() * 8 + self.ids.len() * 40
+        (self.positions.len() + self.places.len()) * 8
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Ground, Halt,
-    node::{Name, Node, Seen},
+    node::{Name, Node, Seen, Source},
 };
 use crate::{pace::Pace, repo::Repo};
 use gix::ObjectId;
@@ -146,18 +146,18 @@ impl Streaming {
     }
 
     /// The oldest date come to, and the frontier where it is not too wide.
-    pub(super) fn position(&self) -> (i64, Option<Vec<ObjectId>>) {
+    pub(super) fn position(&self, source: &Source) -> (i64, Option<Vec<ObjectId>>) {
         if self.queue.len() + usize::from(self.front.is_some()) > MAX_FRONTIER {
             return (self.oldest, None);
         }
         let mut waiting: Vec<&Waiting> = self.queue.iter().collect();
         waiting.sort_by(|a, b| b.cmp(a));
         let front = self.front.iter().chain(waiting.into_iter().map(|waiting| &waiting.node));
-        (self.oldest, Some(front.map(|node| node.id).collect()))
+        (self.oldest, Some(front.map(|node| source.id(node.name)).collect()))
     }
 
     /// Bytes that it takes, about.
     pub(super) fn bytes(&self) -> usize {
-        self.seen.bytes() + self.queue.len() * 200
+        self.seen.bytes() + self.queue.len() * 120
     }
 }
