@@ -21,7 +21,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (
         "repo.scope",
         r#""path":"$DIR""#,
-        "log --no-merges --name-only --format=%h%x00%s%x00%an%x00%aI --since=90.days -- $DIR",
+        "status --porcelain=v2 -- $DIR;log -10 --format=%h%x00%s%x00%an%x00%aI -- $DIR;log --no-merges --name-only --format=%h%x00%an --since=90.days -- $DIR",
     ),
     ("repo.status", "", "status --porcelain=v2 --branch"),
     ("worktree.changes", "", "status --porcelain=v2 --branch"),

@@ -150,7 +150,7 @@ mod tests {
             let mut piece = [0; 4096];
             let error = read_now(read, &mut piece).expect_err("nothing is there").kind();
             if error == io::ErrorKind::Unsupported {
-                println!("SKIPPED {kind}: this kernel cannot try it without waiting (Linux 6.4 can)");
+                eprintln!("SKIPPED {kind}: this kernel cannot try it without waiting (Linux 6.4 can)");
                 return;
             }
             assert_eq!(error, io::ErrorKind::WouldBlock, "{kind}");
