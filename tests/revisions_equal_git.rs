@@ -55,6 +55,50 @@ const EXPRESSIONS: &[&str] = &[
     "stash^2",
     "HEAD^{/c1}",
     "HEAD^{/nowhere}",
+    "HEAD^{/^c[12]$}",
+    "HEAD^{/^c(0|3)}",
+    "HEAD^{/c1}^{tree}",
+    "HEAD^{/c1}~1",
+    "HEAD^{/!-c[0-9]}",
+    "HEAD^{/!!c}",
+    "HEAD^{/!c}",
+    "HEAD^{/}",
+    "HEAD^{/c{1}[0]}",
+    "HEAD^{/[}",
+    "side^{/on.side}^2",
+    "v1^{/c}",
+    "v1^{tag}",
+    "v1^{tag}^{tag}",
+    "v1^{object}",
+    "v1^{tree}",
+    "v1^{blob}",
+    "HEAD^{tag}",
+    "HEAD^{nothing}",
+    "HEAD^{tree",
+    "HEAD~~~",
+    "HEAD~1~1^0",
+    "HEAD^^",
+    "HEAD~0",
+    "HEAD~00001",
+    "HEAD~99999999999999999999",
+    "HEAD~-1",
+    "v1~1",
+    "v1^1",
+    "HEAD:a.txt",
+    "HEAD:",
+    "HEAD:/a.txt",
+    "HEAD:nothing",
+    "HEAD:a.txt/",
+    "HEAD:a.txt/x",
+    "HEAD^{tree}:a.txt",
+    "HEAD~2:a.txt",
+    "v1:a.txt",
+    "HEAD:a.txt~1",
+    "HEAD:dir/below.txt",
+    "HEAD:dir",
+    "HEAD:dir/",
+    "HEAD:dir//below.txt",
+    "HEAD:dir^{tree}",
     "v1-0-gHEAD",
     "HEAD@{}",
     "abc",
@@ -72,6 +116,7 @@ fn each_expression_leads_where_git_leads() {
     let repo = Repo::init(&place, "repo");
     for n in 0..5 {
         repo.write("a.txt", format!("{n}\n"));
+        repo.write("dir/below.txt", format!("{n}\n"));
         repo.commit(&format!("c{n}"));
     }
     repo.git(&["tag", "-a", "-m", "x", "v1", "HEAD~1"]);
@@ -101,6 +146,18 @@ fn each_expression_leads_where_git_leads() {
             let expected = String::from_utf8_lossy(&said.stdout).trim().to_owned();
             assert!(outcome.is_ok(), "{expression}: {}", outcome.message);
             assert!(outcome.message.to_string().contains(&expected), "{expression}: {expected}: {}", outcome.message);
+        } else {
+            outcome.expect_refused(expression, &["bad-argument"]);
+        }
+        // the same as a directory, which more expressions name
+        let arguments = json!({"repoPath": repo.path(), "base": expression, "head": "HEAD"});
+        let outcome = server.call("diff.text", arguments);
+        let tree = format!("{expression}^{{tree}}");
+        let tree = if expression.contains(':') { expression } else { tree.as_str() };
+        let said = repo.try_git(&["diff-tree", "-p", "-M", tree, "HEAD"]);
+        if said.status.success() {
+            assert!(outcome.is_ok(), "{expression} as a directory: {}", outcome.message);
+            assert_eq!(outcome.data()["diff"], json!(String::from_utf8_lossy(&said.stdout)), "{expression}");
         } else {
             outcome.expect_refused(expression, &["bad-argument"]);
         }

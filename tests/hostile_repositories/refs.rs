@@ -2,6 +2,7 @@
 //! Trust: hostile by construction.
 
 use super::{Attack, support::*};
+use serde_json::json;
 use std::fs;
 
 #[test]
@@ -96,4 +97,40 @@ fn very_many_loose_refs() {
     }
     attack.aim(repo.path().to_owned());
     attack.run().all_answered("repo");
+}
+
+#[test]
+fn names_longer_than_a_file_system_takes() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let id = repo.git(&["rev-parse", "HEAD"]);
+    let (component, path) = ("c".repeat(300), "d/".repeat(2_000_000) + "x");
+    let packed = format!(
+        "# pack-refs with: peeled fully-peeled sorted \n{id} refs/heads/{component}\n{id} refs/heads/{path}\n"
+    );
+    fs::write(repo.git_dir().join("packed-refs"), packed).expect("ours");
+    let mut server = Start::new(&place).root(repo.path()).spawn();
+    for tool in ["repo.refs", "repo.branchStack"] {
+        let outcome = server.read(tool, repo.path());
+        let data = outcome.data();
+        assert_eq!(data["partial"]["reason"], "too-large", "{tool}: what no answer can hold is left out, and told");
+        assert!(data.to_string().contains(&component), "{tool}: a name that Git can pack is there");
+    }
+    // one that is packed can be asked for; one that is nowhere is the caller's mistake and no failure of the disk
+    let repo_path = repo.path().to_str().expect("places have UTF-8 paths");
+    for (name, there) in [(component.as_str(), true), (&"n".repeat(300), false), (&"n".repeat(5_000), false)] {
+        for (tool, arguments) in [
+            ("commit.details", json!({"repoPath": repo_path, "commit": name})),
+            ("repo.history", json!({"repoPath": repo_path, "range": name})),
+            ("repo.conflictPreflight", json!({"repoPath": repo_path, "targetRef": name})),
+            ("diff.text", json!({"repoPath": repo_path, "base": name})),
+            ("repo.reflog", json!({"repoPath": repo_path, "refName": format!("refs/heads/{name}")})),
+        ] {
+            let outcome = server.call(tool, arguments);
+            if outcome.code() == Some(-32602) || (there && outcome.is_ok()) {
+                continue;
+            }
+            outcome.expect_refused(&format!("{tool} {} letters", name.len()), &["bad-argument"]);
+        }
+    }
 }

@@ -52,7 +52,10 @@ impl NoContents {
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NoContents::Absent,
+            // a name that no file system takes names nothing
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => {
+                NoContents::Absent
+            }
             io::ErrorKind::PermissionDenied => NoContents::Denied,
             io::ErrorKind::IsADirectory => NoContents::NotRegular,
             _ if is_link(error) => NoContents::NotRegular,

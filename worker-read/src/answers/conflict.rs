@@ -37,8 +37,8 @@ const AROUND: usize = 4_000;
 
 /// `repo.conflictPreflight`.
 pub(super) fn preflight(repo: &Repo, ask: &asks::Preflight, pace: &Pace) -> Result<Preflight, ReadFailure> {
-    let current = revision::commit(repo, &ask.current, PREFLIGHT)?;
-    let target = revision::commit(repo, &ask.target, PREFLIGHT)?;
+    let current = revision::commit(repo, &ask.current, PREFLIGHT, pace)?;
+    let target = revision::commit(repo, &ask.target, PREFLIGHT, pace)?;
     let mut answer = Preflight {
         operation: if ask.rebase { PreflightOperation::Rebase } else { PreflightOperation::Merge },
         current_ref: ask.current.clone(),

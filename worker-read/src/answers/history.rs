@@ -5,6 +5,7 @@ use super::{budget::Budget, cursor::foreign};
 use crate::{
     diff::abbreviate::Abbreviation,
     history::{MAX_NAME_CHARS, cut, read, subject, text},
+    merge,
     pace::{Pace, Stopped},
     repo::Repo,
     revision, scope,
@@ -28,7 +29,7 @@ const MAX_ENDS: usize = 32;
 pub(super) fn history(repo: &Repo, ask: &asks::History, pace: &Pace) -> Result<History, ReadFailure> {
     let fingerprint = fingerprint(ask);
     let cursor = ask.page.cursor.as_deref().map(|text| Cursor::parse(repo, text, fingerprint)).transpose()?;
-    let Some(cursor) = cursor.map_or_else(|| first(repo, ask), |cursor| Ok(Some(cursor)))? else {
+    let Some(cursor) = cursor.map_or_else(|| first(repo, ask, pace), |cursor| Ok(Some(cursor)))? else {
         return Ok(History { commits: Vec::new(), next_cursor: None, partial: None });
     };
     let query = Rc::new(query(repo, ask, &cursor)?);
@@ -145,7 +146,7 @@ pub(super) fn partial(walk: &Walk, stopped: Option<Stopped>) -> Option<Partial> 
 }
 
 /// Where the first page starts; `None` on an unborn branch.
-fn first(repo: &Repo, ask: &asks::History) -> Result<Option<Cursor>, ReadFailure> {
+fn first(repo: &Repo, ask: &asks::History, pace: &Pace) -> Result<Option<Cursor>, ReadFailure> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now = i64::try_from(now).unwrap_or(i64::MAX);
     let moment = |name: &str, text: &Option<String>| {
@@ -167,24 +168,20 @@ fn first(repo: &Repo, ask: &asks::History) -> Result<Option<Cursor>, ReadFailure
     };
     match ask.only.range.as_deref() {
         None => match repo.refs.head()?.id {
-            Some(head) => cursor.tips.push(revision::commit(repo, &head.to_string(), OPERATION)?),
+            Some(head) => cursor.tips.push(revision::commit(repo, &head.to_string(), OPERATION, pace)?),
             None => return Ok(None),
         },
-        Some(range) => range_ends(repo, range, &mut cursor)?,
+        Some(range) => range_ends(repo, range, &mut cursor, pace)?,
     }
     Ok(Some(cursor))
 }
 
 /// One revision, `a..b` or `a...b`; HEAD where an end is left out.
-fn range_ends(repo: &Repo, range: &str, cursor: &mut Cursor) -> Result<(), ReadFailure> {
-    let commit = |text: &str| revision::commit(repo, if text.is_empty() { "HEAD" } else { text }, OPERATION);
+fn range_ends(repo: &Repo, range: &str, cursor: &mut Cursor, pace: &Pace) -> Result<(), ReadFailure> {
+    let commit = |text: &str| revision::commit(repo, if text.is_empty() { "HEAD" } else { text }, OPERATION, pace);
     if let Some((left, right)) = range.split_once("...") {
         let (left, right) = (commit(left)?, commit(right)?);
-        let bases = repo.git.merge_bases_many(left, &[right]).map_err(|_| {
-            repo.doubt();
-            ReadFailure::new(Reason::ObjectMissing, OPERATION, "A commit below the two ends is missing or damaged.")
-        })?;
-        cursor.hidden = bases.into_iter().map(gix::Id::detach).collect();
+        cursor.hidden = merge::common(repo, left, right, pace)?;
         cursor.tips = vec![left, right];
         cursor.tips.dedup();
     } else if let Some((left, right)) = range.split_once("..") {

@@ -172,7 +172,15 @@ pub fn preflight_named(
     Ok(answer)
 }
 
-/// The best common ancestors of two commits, the one that `git merge-base` names first.
+/// The best common ancestors of two commits, for a range between them.
+///
+/// # Errors
+/// Where a commit is missing or damaged, or the call was stopped.
+pub fn common(repo: &Repo, ours: ObjectId, theirs: ObjectId, pace: &Pace) -> Result<Vec<ObjectId>, ReadFailure> {
+    bases(&Scratch::new(repo, pace), ours, theirs)
+}
+
+/// The same, the one that `git merge-base` names first.
 pub(crate) fn bases(scratch: &Scratch<'_>, ours: ObjectId, theirs: ObjectId) -> Result<Vec<ObjectId>, ReadFailure> {
     if ours == theirs {
         return Ok(vec![ours]);

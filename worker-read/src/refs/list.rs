@@ -1,7 +1,11 @@
 //! All references in the order of their names: loose ones and packed ones merged, read only where they are looked at.
 //! Trust: directories are walked in bounded depth and number and never through a link; a broken reference hides no other.
 
-use super::{Refs, Value, broken, first_line, packed, packed::Packed, parse};
+use super::{
+    Refs, Value, broken, first_line, packed,
+    packed::{MAX_NAME, Packed},
+    parse,
+};
 use crate::{
     pace::{Pace, Stopped},
     worktree::disk::{Dir, Kind as DiskKind, Listing},
@@ -15,8 +19,6 @@ use std::{cell::RefCell, cmp::Ordering, rc::Rc};
 
 /// Directories inside one another at most; a name has at most 4 096 bytes in all.
 const MAX_DEPTH: usize = 256;
-/// Bytes of a reference's name at most.
-const MAX_NAME: usize = 4_096;
 /// Bytes of the names of loose references at most, together; some half a million of them.
 const MAX_LOOSE_BYTES: usize = 32 << 20;
 /// Directories whose references belong to one worktree each.
@@ -83,7 +85,7 @@ pub struct Listed<'r> {
     hidden: Vec<usize>,
     /// The directory that was read from last.
     dir: RefCell<Option<(Vec<u8>, Dir)>>,
-    /// There were more loose references than are listed.
+    /// There were more references than are listed: too many loose ones, or packed ones with names beyond measure.
     pub cut: bool,
 }
 
@@ -103,6 +105,7 @@ impl Refs {
             dir: RefCell::default(),
             cut: false,
         };
+        listed.cut = listed.packed.is_cut();
         let linked = self.git_dir != self.common_dir;
         if let Ok(dir) = open_refs(&self.common_dir) {
             listed.cut |= listed.walk(dir, &mut b"refs/".to_vec(), linked, 0, pace).is_err();

@@ -5,7 +5,13 @@ use gix::{
     ObjectId,
     bstr::{BStr, ByteSlice as _},
 };
-use std::{cell::OnceCell, cmp::Ordering};
+use std::{
+    cell::{Cell, OnceCell},
+    cmp::Ordering,
+};
+
+/// Bytes of a reference's name at most: what a path may have.
+pub(super) const MAX_NAME: usize = 4_096;
 
 /// A line of `packed-refs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +38,13 @@ pub(super) struct Packed {
     text: Vec<u8>,
     /// Where the lines of valid names begin, by name, each name once.
     order: OnceCell<Vec<u32>>,
+    /// Names longer than [`MAX_NAME`] are there, and left out.
+    overlong: Cell<bool>,
 }
 
 impl Packed {
     pub(super) fn new(text: Vec<u8>) -> Self {
-        Self { text, order: OnceCell::new() }
+        Self { text, order: OnceCell::new(), overlong: Cell::new(false) }
     }
 
     fn header(&self) -> &[u8] {
@@ -124,6 +132,12 @@ impl Packed {
         }
     }
 
+    /// Whether names are left out because they are longer than any file system takes.
+    pub(super) fn is_cut(&self) -> bool {
+        self.order();
+        self.overlong.get()
+    }
+
     fn order(&self) -> &[u32] {
         self.order.get_or_init(|| {
             let mut order = Vec::new();
@@ -131,8 +145,12 @@ impl Packed {
             for line in self.text.lines_with_terminator() {
                 let valid = line_of(line.trim_end_with(|c| c == '\n'))
                     .is_some_and(|line| gix::validate::reference::name(line.name.as_bstr()).is_ok());
+                let valid = valid && !line.starts_with(b"#");
+                // an answer with a name of megabytes is one that no message can hold
+                let overlong = valid && line_of(line).is_some_and(|line| line.name.len() > MAX_NAME);
+                self.overlong.set(self.overlong.get() || overlong);
                 // the file is read only up to a limit far below
-                if let (true, Ok(start)) = (valid && !line.starts_with(b"#"), u32::try_from(at)) {
+                if let (true, Ok(start)) = (valid && !overlong, u32::try_from(at)) {
                     order.push(start);
                 }
                 at += line.len();
@@ -200,6 +218,17 @@ mod tests {
         assert_eq!(find("refs/heads/d"), None);
         let names: Vec<_> = (0..packed.len()).map(|at| packed.name(at).as_bstr()).collect();
         assert_eq!(names, ["refs/heads/a", "refs/heads/b", "refs/heads/c"]);
+    }
+
+    #[test]
+    fn a_name_that_no_path_can_have_is_left_out_and_told() {
+        let listed = |length: usize| {
+            let name = format!("refs/heads/{}", "a/".repeat(length / 2) + "x");
+            let packed = Packed::new(format!("{a} refs/a\n{a} {name}\n{a} refs/z\n", a = id('a')).into_bytes());
+            (packed.len(), packed.is_cut())
+        };
+        assert_eq!(listed(4_000), (3, false));
+        assert_eq!(listed(5_000), (2, true));
     }
 
     #[test]

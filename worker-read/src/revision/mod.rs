@@ -2,10 +2,11 @@
 //! Trust: the expression is a caller's; it is never an option, a range or a path, and names in it are looked up, not run.
 
 mod named;
+mod steps;
 
-use crate::repo::Repo;
+use crate::{pace::Pace, repo::Repo};
 use bulkhead_contract::failure::{ReadFailure, Reason};
-use gix::{ObjectId, bstr::BStr, objs::Kind};
+use gix::{ObjectId, objs::Kind};
 
 /// Bytes of an expression at most.
 pub const MAX_EXPRESSION: usize = 4_096;
@@ -13,8 +14,9 @@ pub const MAX_EXPRESSION: usize = 4_096;
 /// The object that `expression` names.
 ///
 /// # Errors
-/// [`Reason::BadArgument`] saying what is wrong with it: blank, option-like, a range, or naming nothing.
-pub fn object(repo: &Repo, expression: &str, operation: &'static str) -> Result<ObjectId, ReadFailure> {
+/// [`Reason::BadArgument`] saying what is wrong with it: blank, option-like, a range, or naming nothing;
+/// [`Reason::TooLarge`] where the way there takes longer than the call has.
+pub fn object(repo: &Repo, expression: &str, operation: &'static str, pace: &Pace) -> Result<ObjectId, ReadFailure> {
     let refuse = |what: &str| Err(bad(operation, &format!("`{}` {what}", shown(expression))));
     if expression.trim().is_empty() {
         return Err(bad(operation, "A revision must not be blank."));
@@ -46,9 +48,16 @@ pub fn object(repo: &Repo, expression: &str, operation: &'static str) -> Result<
     if !repo.git.has_object(id) {
         return Err(missing(repo, operation, expression));
     }
-    match repo.git.rev_parse_single(BStr::new(&format!("{id}{steps}"))) {
-        Ok(id) => Ok(id.detach()),
-        Err(_) => refuse("names nothing in this repository."),
+    match steps::taken(repo, id, steps, pace) {
+        Ok(Some(id)) => Ok(id),
+        Ok(None) => refuse("names nothing in this repository."),
+        Err(_) => {
+            let details = format!(
+                "`{}` was not found in time. Name a commit by its id, or start the server with a larger --deadline.",
+                shown(expression)
+            );
+            Err(ReadFailure::new(Reason::TooLarge, operation, details))
+        }
     }
 }
 
@@ -56,9 +65,9 @@ pub fn object(repo: &Repo, expression: &str, operation: &'static str) -> Result<
 ///
 /// # Errors
 /// As [`object`], and [`Reason::BadArgument`] naming the kind where it is no commit.
-pub fn commit(repo: &Repo, expression: &str, operation: &'static str) -> Result<ObjectId, ReadFailure> {
-    let id = object(repo, expression, operation)?;
-    peeled(repo, id, Kind::Commit, operation).map_err(|kind| match kind {
+pub fn commit(repo: &Repo, expression: &str, operation: &'static str, pace: &Pace) -> Result<ObjectId, ReadFailure> {
+    let id = object(repo, expression, operation, pace)?;
+    peeled(repo, id, Kind::Commit).map_err(|kind| match kind {
         Some(kind) => bad(operation, &format!("`{}` names a {kind}, not a commit.", shown(expression))),
         None => missing(repo, operation, expression),
     })
@@ -66,7 +75,7 @@ pub fn commit(repo: &Repo, expression: &str, operation: &'static str) -> Result<
 
 /// Follows tags from `id` to an object of `kind`; the kind that stands there instead, or `None` where an object is
 /// missing.
-fn peeled(repo: &Repo, id: ObjectId, kind: Kind, _operation: &'static str) -> Result<ObjectId, Option<Kind>> {
+fn peeled(repo: &Repo, id: ObjectId, kind: Kind) -> Result<ObjectId, Option<Kind>> {
     const MAX_TAGS: usize = 32;
     let mut id = id;
     for _ in 0..MAX_TAGS {

@@ -1,5 +1,5 @@
 //! The beginning of an expression, which names something: a reference, an entry of a reflog, an upstream, an object's id.
-//! Trust: names are looked up by our own readers alone; the library, which would wait on a FIFO, is given ids.
+//! Trust: names are looked up by our own readers alone; the library, which would wait on a FIFO, is asked for ids alone.
 
 use super::bad;
 use crate::{reflog, repo::Repo, walk::dates};

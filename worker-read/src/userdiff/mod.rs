@@ -47,6 +47,12 @@ struct Rule {
     pattern: Regex,
 }
 
+/// A POSIX extended regular expression in the words of the `regex` crate; `None` where it is not well-formed, or cannot be
+/// matched in linear time.
+pub(crate) fn extended(expression: &[u8]) -> Option<String> {
+    ere::translate(expression)
+}
+
 impl Driver {
     /// The driver that Git brings along under that name, for example `rust`.
     #[must_use]

@@ -48,7 +48,7 @@ pub(in crate::answers) fn details(
         Some(Cursor::Text(..)) => return Err(foreign()),
         None => None,
     };
-    let id = revision::commit(repo, &ask.commit, "commit")?;
+    let id = revision::commit(repo, &ask.commit, "commit", pace)?;
     let mut buffer = Vec::new();
     let (commit, first) = commit_of(repo, id, &mut buffer)?;
     let old = first.map(|parent| tree_of(repo, parent)).transpose()?;

@@ -7,6 +7,7 @@ use crate::{
         paths::Paths,
         sides::{self, Found, Item},
     },
+    merge,
     pace::Pace,
     repo::Repo,
     revision,
@@ -38,6 +39,7 @@ pub(super) fn question(
     more: &[String],
     asked: &str,
     staged: bool,
+    pace: &Pace,
 ) -> Result<Question, ReadFailure> {
     let mut paths = Paths::default();
     let mut path: Option<String> = None;
@@ -67,19 +69,19 @@ pub(super) fn question(
             let or_head = |text: &'_ str| if text.is_empty() { "HEAD".to_owned() } else { text.to_owned() };
             let (from, to) = (or_head(from), or_head(to));
             if symmetric {
-                let ours = revision::commit(repo, &from, OPERATION)?;
-                let theirs = revision::commit(repo, &to, OPERATION)?;
-                let base = repo.git.merge_base(ours, theirs).ok().flatten();
-                let base = base.ok_or_else(|| bad("The two sides of the range have no common ancestor."))?.detach();
+                let ours = revision::commit(repo, &from, OPERATION, pace)?;
+                let theirs = revision::commit(repo, &to, OPERATION, pace)?;
+                let base = merge::common(repo, ours, theirs, pace)?.first().copied();
+                let base = base.ok_or_else(|| bad("The two sides of the range have no common ancestor."))?;
                 What::Trees(Some(tree_of(repo, base)?), Some(tree_of(repo, theirs)?))
             } else {
-                What::Trees(Some(tree(repo, &from)?), Some(tree(repo, &to)?))
+                What::Trees(Some(tree(repo, &from, pace)?), Some(tree(repo, &to, pace)?))
             }
         }
         (Some(_), Some(_), None) if staged => return Err(bad("With `staged`, leave out `head`.")),
-        (Some(base), Some(head), None) => What::Trees(Some(tree(repo, base)?), Some(tree(repo, head)?)),
+        (Some(base), Some(head), None) => What::Trees(Some(tree(repo, base, pace)?), Some(tree(repo, head, pace)?)),
         (Some(one), None, None) | (None, Some(one), None) => {
-            let tree = tree(repo, one)?;
+            let tree = tree(repo, one, pace)?;
             if staged { What::Staged(Some(tree)) } else { What::WorktreeAndTree(tree) }
         }
         (None, None, None) if staged => {
@@ -96,9 +98,9 @@ pub(super) fn question(
 }
 
 /// The tree that `expression` leads to.
-fn tree(repo: &Repo, expression: &str) -> Result<ObjectId, ReadFailure> {
+fn tree(repo: &Repo, expression: &str, pace: &Pace) -> Result<ObjectId, ReadFailure> {
     let shown = bulkhead_contract::args::shown(expression);
-    let mut id = revision::object(repo, expression, OPERATION)?;
+    let mut id = revision::object(repo, expression, OPERATION, pace)?;
     for _ in 0..32 {
         let Ok(object) = repo.git.find_header(id) else { break };
         match object.kind() {

@@ -11,11 +11,11 @@ use bulkhead_contract::{
 use bulkhead_ipc::edge::asks;
 
 /// `diff.semantic` and `diff.semanticFallbacks`.
-pub(in crate::answers) fn semantic(repo: &Repo, ask: &asks::Semantic, _pace: &Pace) -> Result<Semantic, ReadFailure> {
+pub(in crate::answers) fn semantic(repo: &Repo, ask: &asks::Semantic, pace: &Pace) -> Result<Semantic, ReadFailure> {
     let compared = &ask.compared;
     let (repo_path, _) = text_of(&files::path_bytes(repo.found.canonical()));
     // arguments that diff.text would refuse are refused here, too
-    let (_, _, path) = question(repo, compared, &[], &repo_path, false)?;
+    let (_, _, path) = question(repo, compared, &[], &repo_path, false, pace)?;
     let reason =
         "No semantic diff engine is connected to this server, so changed lines are compared as text.".to_owned();
     Ok(if ask.fallbacks {

@@ -34,7 +34,7 @@ const MAX_OMITTED: usize = 100;
 /// `diff.text`.
 pub(in crate::answers) fn text(repo: &Repo, ask: &asks::TextDiff, pace: &Pace) -> Result<TextDiff, ReadFailure> {
     let cursor = ask.page.cursor.as_deref().map(Cursor::parse).transpose()?;
-    let (what, paths, path) = question(repo, &ask.compared, &ask.paths, &ask.repo_path, ask.staged)?;
+    let (what, paths, path) = question(repo, &ask.compared, &ask.paths, &ask.repo_path, ask.staged, pace)?;
     let mut style = style(repo, ask.context, ask.ignore_whitespace);
     style.0.counts_only = ask.stat;
     let (style, algorithm) = style;
