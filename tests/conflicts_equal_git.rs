@@ -12,6 +12,7 @@ type Build = fn(&Repo<'_>);
 
 const KINDS: &[(&str, Build, &[&str])] = &[
     ("content", content, &["content"]),
+    ("content-of-many-lines", content_of_many_lines, &["content"]),
     ("both-added", both_added, &["add/add"]),
     ("deleted-by-them", deleted_by_them, &["modify/delete"]),
     ("deleted-by-us", deleted_by_us, &["modify/delete"]),
@@ -48,6 +49,22 @@ fn content(repo: &Repo<'_>) {
         || repo.write("a", long("a")),
         || repo.write("a", text("theirs\n")),
         || repo.write("a", text("ours\n")),
+    );
+}
+fn content_of_many_lines(repo: &Repo<'_>) {
+    let text = |seven: &str, late: &str| -> String {
+        let line = |n: usize| match n {
+            7 => format!("{seven}\n"),
+            20_000 => format!("{late}\n"),
+            n => format!("line {}\n", n % 5_000),
+        };
+        (0..30_000).map(line).collect()
+    };
+    sides(
+        repo,
+        || repo.write("a", text("base", "base")),
+        || repo.write("a", text("theirs", "theirs")),
+        || repo.write("a", text("ours", "base")),
     );
 }
 fn both_added(repo: &Repo<'_>) {

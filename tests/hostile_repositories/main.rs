@@ -11,6 +11,7 @@ mod outside;
 mod programs;
 mod refs;
 mod special_files;
+mod texts;
 
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@
 
 pub mod ahead_behind;
 pub mod answers;
+pub mod aside;
 pub mod branch_stack;
 pub mod changes;
 pub mod codeowners;

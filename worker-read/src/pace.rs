@@ -7,7 +7,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -37,6 +37,29 @@ pub struct Pace {
     next_look: Cell<u64>,
     said: Cell<Instant>,
     say: RefCell<Box<dyn FnMut(u64)>>,
+    aside: LeftBehind,
+}
+
+/// Threads that still work for a call, perhaps one that has ended.
+#[derive(Debug, Clone, Default)]
+pub struct LeftBehind(Arc<AtomicUsize>);
+
+impl LeftBehind {
+    /// Whether there are any.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// One of them, for as long as this value lives.
+#[derive(Debug)]
+pub struct Busy(Arc<AtomicUsize>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What all threads of one call share.
@@ -116,7 +139,28 @@ impl Pace {
             next_look: Cell::new(LOOK_EVERY),
             said: Cell::new(Instant::now()),
             say: RefCell::new(Box::new(say)),
+            aside: LeftBehind::default(),
         }
+    }
+
+    /// Notes one more thread that works for this call and cannot be interrupted.
+    #[must_use]
+    pub fn aside(&self) -> Busy {
+        self.aside.0.fetch_add(1, Ordering::Relaxed);
+        Busy(Arc::clone(&self.aside.0))
+    }
+
+    /// The threads of this call that cannot be interrupted.
+    #[must_use]
+    pub fn left_behind(&self) -> LeftBehind {
+        self.aside.clone()
+    }
+
+    /// Ends the call where it cannot go on: as at its deadline, unless there was another reason before.
+    #[must_use]
+    pub fn end(&self) -> Stopped {
+        let _ = self.call.stopped.compare_exchange(0, DEADLINE, Ordering::Relaxed, Ordering::Relaxed);
+        self.call.stopped().unwrap_or(Stopped::Deadline)
     }
 
     /// The same call for another thread: it stops when this one does, and the other way round.

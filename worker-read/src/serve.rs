@@ -8,7 +8,7 @@ use crate::{
     jail::{self, Home, Jailed, Plan},
     open::Caches,
     operator_config::OperatorConfig,
-    pace::Pace,
+    pace::{LeftBehind, Pace},
     place, records,
     repo::{Operator, Repo},
     run_dir,
@@ -122,6 +122,7 @@ impl Server {
             parent: self.parent,
             hearing: Arc::clone(&self.hearing),
             answers: Rc::clone(&answers),
+            left: LeftBehind::default(),
         };
         let trust = Rc::clone(&desk.operator.trust);
         let bounds = Bounds { ceilings: &self.ceilings, trust: &trust };
@@ -131,7 +132,8 @@ impl Server {
                 Some(Home::RunDirectory(dir)) => !dir.still_there(call.place.as_ref()),
                 None => false,
             };
-            if moved {
+            // what an earlier call left behind takes the machine's time until this process ends
+            if moved || desk.left.any() {
                 let _ = say(&FromRead::Moved { id: call.id });
                 return;
             }
@@ -153,6 +155,8 @@ struct Desk {
     parent: i32,
     hearing: Arc<Hearing>,
     answers: Rc<RefCell<Sender<FromRead>>>,
+    /// What the last call left behind.
+    left: LeftBehind,
 }
 
 impl Desk {
@@ -165,6 +169,7 @@ impl Desk {
             // a supervisor that does not hear it is noticed at the answer
             let _ = answers.borrow_mut().send(&FromRead::Progress { id, done, total: None });
         });
+        self.left = pace.left_behind();
         let served = catch_unwind(AssertUnwindSafe(|| {
             if let Some(Home::RunDirectory(dir)) = &self.home {
                 return records::answer(dir, &call.ask, &pace);

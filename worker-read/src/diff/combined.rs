@@ -4,11 +4,14 @@
 use super::{
     attributes::DiffRule,
     contents::{self, MAX_READ, MAX_TEXT},
-    lines::{Lines, Rules, is_space},
+    lines::{Lines, Rules, is_space, too_many},
     patch::{Patch, Printer},
     quote,
 };
-use crate::changes::Side;
+use crate::{
+    changes::Side,
+    pace::{Pace, Stopped},
+};
 use bulkhead_contract::results::Omission;
 use gix::index::entry::Mode;
 use std::io::Write as _;
@@ -88,14 +91,14 @@ impl Printer<'_> {
             patch.text.extend_from_slice(b"Binary files differ\n");
             return Ok(patch);
         }
-        if sides.iter().chain([&result]).any(|bytes| bytes.len() as u64 > MAX_TEXT) {
+        if sides.iter().chain([&result]).any(|bytes| bytes.len() as u64 > MAX_TEXT || too_many(bytes)) {
             return Err(Omission::TooLarge);
         }
         if unmerged.mode.is_some() {
             let same = unmerged.sides[0].id == unmerged.sides[1].id;
             let context = self.style.rules.context as usize;
             let rules = Rules { context: 0, ..self.style.rules };
-            let mut rows = rows(&result, &sides, same, rules);
+            let mut rows = rows(&result, &sides, same, rules, self.pace).map_err(|_| Omission::TooLarge)?;
             if choose(&mut rows, context) {
                 print(&mut patch, &rows, context);
             }
@@ -132,7 +135,13 @@ impl Printer<'_> {
 }
 
 /// The result line by line, with what each side lacks of it and what it lacks of each side.
-fn rows<'a>(result: &'a [u8], sides: &'a [Vec<u8>; 2], same: bool, rules: Rules) -> Vec<Row<'a>> {
+fn rows<'a>(
+    result: &'a [u8],
+    sides: &'a [Vec<u8>; 2],
+    same: bool,
+    rules: Rules,
+    pace: &Pace,
+) -> Result<Vec<Row<'a>>, Stopped> {
     let whole = |line: &'a [u8]| line.strip_suffix(b"\n").unwrap_or(line);
     let lines = result.split_inclusive(|&byte| byte == b'\n').map(whole);
     let mut rows: Vec<Row<'a>> = lines.map(|line| Row { line: Some(line), ..Row::default() }).collect();
@@ -147,7 +156,7 @@ fn rows<'a>(result: &'a [u8], sides: &'a [Vec<u8>; 2], same: bool, rules: Rules)
             }
             continue;
         }
-        let compared = Lines::compare(bytes, result, rules);
+        let compared = Lines::compare(bytes, result, rules, pace)?;
         let mut lost_at: Vec<(usize, Vec<Lost<'a>>)> = Vec::new();
         for change in compared.diff.hunks() {
             let gone = &compared.before[change.before.start as usize..change.before.end as usize];
@@ -159,6 +168,8 @@ fn rows<'a>(result: &'a [u8], sides: &'a [Vec<u8>; 2], same: bool, rules: Rules)
         }
         for (at, lost) in lost_at {
             let row = &mut rows[at];
+            // a table of millions of cells may stand at every place
+            pace.step((row.lost.len() * lost.len()).min(MAX_CELLS) as u64)?;
             row.lost = merged(std::mem::take(&mut row.lost), lost, rules.ignore_whitespace);
         }
         let mut number = 1;
@@ -168,7 +179,7 @@ fn rows<'a>(result: &'a [u8], sides: &'a [Vec<u8>; 2], same: bool, rules: Rules)
             number += usize::from(row.line.is_some() && row.flags & mask == 0);
         }
     }
-    rows
+    Ok(rows)
 }
 
 /// Two lists of lost lines as one: a longest common part of both is kept once.

@@ -1,9 +1,18 @@
 //! Which lines of two texts differ: Git's algorithms and its rules for where a change that can slide is shown.
 //! Trust: texts are the repository's, of bounded size; the comparison holds a few words of memory per line.
 
+use crate::{
+    aside,
+    pace::{Pace, Stopped},
+};
 pub use gix::diff::blob::Algorithm;
-use gix::diff::blob::{Diff, IndentHeuristic, IndentLevel, InternedInput, Interner};
+use gix::diff::blob::{Diff, IndentHeuristic, IndentLevel, InternedInput, Interner, Token};
 use std::hash::{Hash, Hasher};
+
+/// Lines of all texts together that are compared at once, without a look at the clock.
+pub const AT_ONCE: usize = 20_000;
+/// Lines of a text that is compared at most; each takes some hundred bytes meanwhile.
+pub const MAX_LINES: usize = 1_000_000;
 
 /// Two texts, line by line, and which lines were removed and added.
 pub struct Lines<'a> {
@@ -28,8 +37,10 @@ pub struct Rules {
 
 impl<'a> Lines<'a> {
     /// Compares.
-    #[must_use]
-    pub fn compare(before: &'a [u8], after: &'a [u8], rules: Rules) -> Self {
+    ///
+    /// # Errors
+    /// [`Stopped`]: texts of lines that come again and again take longer than any call has.
+    pub fn compare(before: &'a [u8], after: &'a [u8], rules: Rules, pace: &Pace) -> Result<Self, Stopped> {
         let (old, new) = if rules.context == 0 { without_common_end(before, after) } else { (before, after) };
         let mut lines = Self { before: split(old), after: split(new), diff: Diff::default() };
         lines.diff = if rules.ignore_whitespace {
@@ -38,11 +49,12 @@ impl<'a> Lines<'a> {
                 lines.before.iter().map(|line| Squeezed(line)),
                 lines.after.iter().map(|line| Squeezed(line)),
                 |line| line.0,
-            )
+                pace,
+            )?
         } else {
-            computed(rules.algorithm, lines.before.iter().copied(), lines.after.iter().copied(), |line| line)
+            computed(rules.algorithm, lines.before.iter().copied(), lines.after.iter().copied(), |line| line, pace)?
         };
-        lines
+        Ok(lines)
     }
 
     /// Added and removed lines.
@@ -63,14 +75,41 @@ fn computed<'a, T: Hash + Eq + Copy>(
     before: impl Iterator<Item = T>,
     after: impl Iterator<Item = T>,
     bytes: impl Fn(T) -> &'a [u8],
-) -> Diff {
+    pace: &Pace,
+) -> Result<Diff, Stopped> {
     let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner: Interner::new(0) };
     input.update_before(before);
     input.update_after(after);
-    let mut diff = Diff::compute(algorithm, &input);
+    let mut diff = between(algorithm, &mut input, pace)?;
     let level = |token| IndentLevel::for_ascii_line(bytes(input.interner[token]).iter().copied(), 8);
     diff.postprocess_with_heuristic(&input, IndentHeuristic::new(level));
-    diff
+    Ok(diff)
+}
+
+/// What differs between the two sides of `input`, before changes that can slide are put in their place.
+///
+/// # Errors
+/// [`Stopped`].
+pub fn between<T>(algorithm: Algorithm, input: &mut InternedInput<T>, pace: &Pace) -> Result<Diff, Stopped> {
+    if input.before.len() + input.after.len() <= AT_ONCE {
+        return Ok(Diff::compute(algorithm, input));
+    }
+    let (before, after) = (std::mem::take(&mut input.before), std::mem::take(&mut input.after));
+    let tokens = input.interner.num_tokens();
+    let compute = move || {
+        let mut diff = Diff::default();
+        diff.compute_with(algorithm, &before, &after, tokens);
+        (diff, before, after)
+    };
+    let (diff, before, after): (Diff, Vec<Token>, Vec<Token>) = aside::run(pace, compute)?;
+    (input.before, input.after) = (before, after);
+    Ok(diff)
+}
+
+/// Whether there are more lines in `text` than are compared.
+#[must_use]
+pub fn too_many(text: &[u8]) -> bool {
+    text.len() > MAX_LINES && text.iter().filter(|&&byte| byte == b'\n').count() > MAX_LINES
 }
 
 fn split(text: &[u8]) -> Vec<&[u8]> {
@@ -122,15 +161,68 @@ fn without_common_end<'a>(before: &'a [u8], after: &'a [u8]) -> (&'a [u8], &'a [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gix::diff::blob::sources;
 
     const RULES: Rules = Rules { algorithm: Algorithm::Myers, ignore_whitespace: false, context: 3 };
 
+    fn pace() -> Pace {
+        Pace::alone(600_000)
+    }
+
+    fn compared(before: &[u8], after: &[u8], rules: Rules) -> (u64, u64) {
+        Lines::compare(before, after, rules, &pace()).expect("there is time").counts()
+    }
+
+    #[test]
+    fn a_comparison_on_a_thread_of_its_own_finds_the_same() {
+        let text = |seed: u32| -> Vec<u8> {
+            let line = |n: u32| n.wrapping_mul(seed).wrapping_mul(2_654_435_761) >> 27;
+            (0..12_000).flat_map(|n| format!("{}\n", line(n)).into_bytes()).collect()
+        };
+        let (one, two) = (text(7), text(11));
+        for algorithm in [Algorithm::Myers, Algorithm::Histogram] {
+            let mut input = InternedInput::new(sources::byte_lines(&one), sources::byte_lines(&two));
+            assert!(input.before.len() + input.after.len() > AT_ONCE);
+            let hunks = |diff: &Diff| diff.hunks().collect::<Vec<_>>();
+            let expected = hunks(&Diff::compute(algorithm, &input));
+            assert_eq!(hunks(&between(algorithm, &mut input, &pace()).expect("there is time")), expected);
+            assert_eq!(input.before.len(), 12_000, "the input is whole again");
+        }
+    }
+
+    #[test]
+    fn a_comparison_without_end_ends_with_its_call() {
+        // two values at random: the algorithm's worst case, minutes of work
+        let mut dice = 88_172_645_463_325_252_u64;
+        let mut text = || -> Vec<u8> {
+            (0..900_000)
+                .flat_map(|_| {
+                    dice ^= dice << 13;
+                    dice ^= dice >> 7;
+                    dice ^= dice << 17;
+                    [b'0' + (dice >> 40 & 1) as u8, b'\n']
+                })
+                .collect()
+        };
+        let (one, two) = (text(), text());
+        let rules = Rules { algorithm: Algorithm::MyersMinimal, ..RULES };
+        let pace = Pace::alone(1_000);
+        assert_eq!(Lines::compare(&one, &two, rules, &pace).err(), Some(Stopped::Deadline));
+        assert!(pace.left_behind().any());
+    }
+
+    #[test]
+    fn lines_beyond_measure_are_counted() {
+        assert!(too_many(&vec![b'\n'; MAX_LINES + 1]));
+        assert!(!too_many(&vec![b'\n'; MAX_LINES]) && !too_many(&vec![b'x'; MAX_LINES * 2]));
+    }
+
     #[test]
     fn line_ends_count_and_white_space_only_where_asked() {
-        assert_eq!(Lines::compare(b"a\nb\n", b"a\r\nb\n", RULES).counts(), (1, 1));
-        assert_eq!(Lines::compare(b"a\nb", b"a\nb\n", RULES).counts(), (1, 1));
+        assert_eq!(compared(b"a\nb\n", b"a\r\nb\n", RULES), (1, 1));
+        assert_eq!(compared(b"a\nb", b"a\nb\n", RULES), (1, 1));
         let rules = Rules { ignore_whitespace: true, ..RULES };
-        assert_eq!(Lines::compare(b"a b\nc\n", b" ab\r\nd", rules).counts(), (1, 1));
+        assert_eq!(compared(b"a b\nc\n", b" ab\r\nd", rules), (1, 1));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use super::{
     attributes::{DiffRule, Disk},
     contents::{self, MAX_READ, MAX_TEXT},
     hunks,
-    lines::{Lines, Rules},
+    lines::{Lines, Rules, too_many},
     pairs::Pair,
     quote,
 };
-use crate::{changes::Side, renames, repo::Repo, userdiff::Driver};
+use crate::{changes::Side, pace::Pace, renames, repo::Repo, userdiff::Driver};
 use bulkhead_contract::results::Omission;
 use gix::{ObjectId, diff::blob::Algorithm, index::entry::Mode};
 use std::{collections::HashMap, io::Write as _, rc::Rc};
@@ -48,6 +48,7 @@ pub struct Printer<'a> {
     pub(super) repo: &'a Repo,
     pub(super) disk: Disk<'a>,
     pub(super) style: Style,
+    pub(super) pace: &'a Pace,
     abbreviation: Rc<Abbreviation>,
     /// Drivers met so far; `None` for a name that is none.
     drivers: HashMap<Vec<u8>, Option<Driver>>,
@@ -63,10 +64,10 @@ struct Shown<'s> {
 }
 
 impl<'a> Printer<'a> {
-    /// For `repo`.
+    /// For `repo`, as long as `pace` lets it. What was printed last when the call is stopped is not to be shown.
     #[must_use]
-    pub fn new(repo: &'a Repo, disk: Disk<'a>, style: Style) -> Self {
-        Self { repo, disk, style, abbreviation: repo.abbreviation(), drivers: HashMap::new() }
+    pub fn new(repo: &'a Repo, disk: Disk<'a>, style: Style, pace: &'a Pace) -> Self {
+        Self { repo, disk, style, pace, abbreviation: repo.abbreviation(), drivers: HashMap::new() }
     }
 
     /// The beginning of `id` that is unique.
@@ -232,10 +233,11 @@ impl<'a> Printer<'a> {
             return Some(patch);
         }
         let [before, after] = [old, new].map(|side| side.and_then(|side| side.bytes).unwrap_or_default());
-        if before.len() as u64 > MAX_TEXT || after.len() as u64 > MAX_TEXT {
-            return Some(Patch { omitted: Some(Omission::TooLarge), ..Patch::default() });
+        let omitted = || Some(Patch { omitted: Some(Omission::TooLarge), ..Patch::default() });
+        if [&before, &after].iter().any(|text| text.len() as u64 > MAX_TEXT || too_many(text)) {
+            return omitted();
         }
-        let lines = Lines::compare(&before, &after, self.rules_of(&rules));
+        let Ok(lines) = Lines::compare(&before, &after, self.rules_of(&rules), self.pace) else { return omitted() };
         let counts = lines.counts();
         patch.counts = Some(counts);
         if counts == (0, 0) {

@@ -5,11 +5,14 @@ use super::{
     scratch::Scratch,
     trees::{Difference, Entry, differences},
 };
-use crate::diff::contents::is_binary;
+use crate::{
+    diff::{contents::is_binary, lines::between},
+    pace::{Pace, Stopped},
+};
 use bulkhead_contract::failure::ReadFailure;
 use gix::{
     ObjectId,
-    diff::blob::{Algorithm, Diff, InternedInput, sources::byte_lines},
+    diff::blob::{Algorithm, InternedInput, sources::byte_lines},
     objs::{FindExt as _, Kind},
 };
 
@@ -62,8 +65,7 @@ fn file(scratch: &Scratch<'_>, change: &Difference, text: &mut Vec<u8>) -> Resul
         }
         return Ok(());
     }
-    lines(&old, &new, text);
-    Ok(())
+    lines(&old, &new, text, scratch.pace).map_err(|stopped| scratch.stopped(stopped))
 }
 
 fn contents(scratch: &Scratch<'_>, entry: Option<Entry>) -> Result<Vec<u8>, ReadFailure> {
@@ -77,9 +79,9 @@ fn contents(scratch: &Scratch<'_>, entry: Option<Entry>) -> Result<Vec<u8>, Read
 }
 
 /// Appends the hunks with three lines around them, without places and without white space.
-fn lines(old: &[u8], new: &[u8], text: &mut Vec<u8>) {
-    let input = InternedInput::new(byte_lines(old), byte_lines(new));
-    let mut diff = Diff::compute(Algorithm::Myers, &input);
+fn lines(old: &[u8], new: &[u8], text: &mut Vec<u8>, pace: &Pace) -> Result<(), Stopped> {
+    let mut input = InternedInput::new(byte_lines(old), byte_lines(new));
+    let mut diff = between(Algorithm::Myers, &mut input, pace)?;
     diff.postprocess_no_heuristic(&input);
     let mut put = |sign: u8, token: gix::diff::blob::Token| {
         if sign != b' ' {
@@ -89,7 +91,8 @@ fn lines(old: &[u8], new: &[u8], text: &mut Vec<u8>) {
     };
     let total = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
     let mut shown = 0;
-    for hunk in diff.hunks() {
+    let mut hunks = diff.hunks().peekable();
+    while let Some(hunk) = hunks.next() {
         let before = hunk.before.start.saturating_sub(CONTEXT).max(shown);
         for at in before..hunk.before.start {
             put(b' ', input.before[at as usize]);
@@ -101,25 +104,24 @@ fn lines(old: &[u8], new: &[u8], text: &mut Vec<u8>) {
             put(b'+', input.after[at as usize]);
         }
         shown = hunk.before.end;
-        let next = diff
-            .hunks()
-            .map(|other| other.before.start)
-            .find(|&start| start >= hunk.before.end && start > hunk.before.start);
+        let next = hunks.peek().map(|other| other.before.start);
         let end = shown.saturating_add(CONTEXT).min(total).min(next.unwrap_or(total));
         for at in shown..end {
             put(b' ', input.before[at as usize]);
         }
         shown = end.max(shown);
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::lines;
+    use super::{Pace, lines};
 
     fn key(old: &str, new: &str) -> String {
         let mut text = Vec::new();
-        lines(old.as_bytes(), new.as_bytes(), &mut text);
+        let pace = Pace::alone(600_000);
+        lines(old.as_bytes(), new.as_bytes(), &mut text, &pace).expect("there is time");
         String::from_utf8(text).expect("it was text")
     }
 

@@ -2,6 +2,7 @@
 //! Trust: objects are the repository's; each is measured before it is read, and the time is looked at before each read.
 
 use crate::{
+    diff::lines::MAX_LINES,
     pace::{Pace, Stopped},
     repo::Repo,
 };
@@ -30,6 +31,7 @@ enum End {
     Stopped(Stopped),
     TooLarge(u64),
     TooMuch,
+    TooManyLines,
     Missing(ObjectId),
 }
 
@@ -59,18 +61,24 @@ impl<'a> Scratch<'a> {
 
     /// Looks at the clock between two uninterruptible pieces of work.
     pub(crate) fn look(&self) -> Result<(), ReadFailure> {
-        self.pace.look().map_err(|stopped| {
-            *self.end.borrow_mut() = Some(End::Stopped(stopped));
-            self.failure()
-        })
+        self.pace.look().map_err(|stopped| self.stopped(stopped))
+    }
+
+    /// What a merge that was stopped is to the caller.
+    pub(crate) fn stopped(&self, stopped: Stopped) -> ReadFailure {
+        *self.end.borrow_mut() = Some(End::Stopped(stopped));
+        self.failure()
+    }
+
+    /// What a text of too many lines is to the caller.
+    pub(crate) fn too_many_lines(&self) -> ReadFailure {
+        *self.end.borrow_mut() = Some(End::TooManyLines);
+        self.failure()
     }
 
     /// Looks at the clock now and then, between small pieces of work.
     pub(crate) fn step(&self) -> Result<(), ReadFailure> {
-        self.pace.step(1).map_err(|stopped| {
-            *self.end.borrow_mut() = Some(End::Stopped(stopped));
-            self.failure()
-        })
+        self.pace.step(1).map_err(|stopped| self.stopped(stopped))
     }
 
     /// What a failed merge is to the caller.
@@ -91,6 +99,13 @@ impl<'a> Scratch<'a> {
             Some(End::TooMuch) => (
                 Reason::TooLarge,
                 format!("The merge makes more than {MAX_MADE} bytes of new contents, the most that is kept in memory."),
+            ),
+            Some(End::TooManyLines) => (
+                Reason::TooLarge,
+                format!(
+                    "A file would have to be merged of which three versions have more than {} lines together.",
+                    2 * MAX_LINES
+                ),
             ),
             Some(End::Missing(id)) => {
                 (Reason::ObjectMissing, format!("The merge needs the object {id}, which is not in this clone."))

@@ -72,7 +72,7 @@ pub(in crate::answers) fn details(
     let index = if repo.is_bare() { None } else { repo.index().ok() };
     let (mut style, _) = style(repo, 3, false);
     style.counts_only = true;
-    let mut printer = Printer::new(repo, Disk::new(repo, index), style);
+    let mut printer = Printer::new(repo, Disk::new(repo, index), style, pace);
     let mut room = Budget::new(ask.page.limit, u32::try_from(chars).unwrap_or(u32::MAX));
     let mut last = None;
     for pair in pairs {
@@ -85,7 +85,13 @@ pub(in crate::answers) fn details(
             answer = stopped(answer, why);
             break;
         }
-        let Some(row) = printed_row(&mut printer, &item) else { continue };
+        let row = printed_row(&mut printer, &item);
+        // what the call's end cut short would pass for a file that is left out
+        if let Some(why) = pace.stopped() {
+            answer = stopped(answer, why);
+            break;
+        }
+        let Some(row) = row else { continue };
         if !room.take(&row) {
             answer.truncated = true;
             break;

@@ -68,7 +68,7 @@ pub(in crate::answers) fn text(repo: &Repo, ask: &asks::TextDiff, pace: &Pace) -
     };
     answer.partial = found.partial;
     let index = if repo.is_bare() { None } else { Some(repo.index()?) };
-    let mut printer = Printer::new(repo, Disk::new(repo, index), style);
+    let mut printer = Printer::new(repo, Disk::new(repo, index), style, pace);
     match ask.stat {
         true => rows(&mut answer, &mut printer, &found.items, cursor.as_ref(), ask, pace),
         false => pages(&mut answer, &mut printer, &found.items, cursor.as_ref(), ask, pace),
@@ -96,9 +96,12 @@ fn pages(
             Some(Cursor::Row(at)) if *at == place => continue,
             _ => (0, 0),
         };
-        if let Err(why) = pace.look() {
+        let stopped = |answer: &mut TextDiff, page: &mut Page, why| {
             answer.partial = status::partial(Some(why), None);
-            page.next.get_or_insert(Cursor::Text(place, start.0, start.1));
+            page.next.get_or_insert(Cursor::Text(place.clone(), start.0, start.1));
+        };
+        if let Err(why) = pace.look() {
+            stopped(answer, &mut page, why);
             break;
         }
         if page.next.is_some() && page.bytes > MAX_SCAN {
@@ -111,7 +114,13 @@ fn pages(
             });
             break;
         }
-        let Some(patch) = printed(printer, item) else { continue };
+        let patch = printed(printer, item);
+        // what the call's end cut short would pass for a file that is left out
+        if let Some(why) = pace.stopped() {
+            stopped(answer, &mut page, why);
+            break;
+        }
+        let Some(patch) = patch else { continue };
         answer.total_files += u64::from(!matches!(item, Item::Named(_)));
         if let Some(reason) = patch.omitted {
             omitted += 1;
@@ -173,8 +182,10 @@ fn rows(
         if before {
             continue;
         }
-        let stopped = pace.look().err();
-        let row = if stopped.is_some() { None } else { printed_row(printer, item) };
+        let row = if pace.look().is_err() { None } else { printed_row(printer, item) };
+        let stopped = pace.stopped();
+        // what the call's end cut short would pass for a file that is left out
+        let row = row.filter(|_| stopped.is_none());
         if let Some(row) = &row
             && budget.take(row)
         {

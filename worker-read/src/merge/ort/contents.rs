@@ -2,12 +2,22 @@
 //! Trust: contents are the repository's, of bounded size; a merge driver that attributes name is never run.
 
 use super::{BASE, Entry, Merge, is_file, same_kind};
-use crate::merge::submodule;
+use crate::{
+    aside,
+    diff::{
+        contents::is_binary,
+        lines::{AT_ONCE, MAX_LINES},
+    },
+    merge::{scratch::Scratch, submodule},
+};
 use bulkhead_contract::failure::ReadFailure;
 use gix::{
     bstr::ByteSlice as _,
+    diff::blob::InternedInput,
     merge::plumbing::blob::{
-        Resolution, ResourceKind, builtin_driver::text, platform::builtin_merge::Pick, platform::merge::Options,
+        BuiltinDriver, PlatformRef, Resolution, ResourceKind,
+        builtin_driver::{self, text},
+        platform::{builtin_merge::Pick, merge::Options},
     },
     objs::{Kind, Write as _, tree::EntryKind},
 };
@@ -103,13 +113,48 @@ impl Merge<'_, '_> {
         };
         let (current, other) = (label(1), label(2));
         let labels = text::Labels { ancestor: None, current: Some(current.as_bstr()), other: Some(other.as_bstr()) };
-        let mut out = Vec::new();
-        let (pick, resolution) =
-            prepared.merge(&mut out, labels, &Default::default()).map_err(|_| scratch.failure())?;
+        let (out, pick, resolution) = merged(scratch, &prepared, labels)?;
         let id = prepared
             .id_by_pick(pick, &out, |bytes| scratch.write_buf(Kind::Blob, bytes))
             .map_err(|_| scratch.failure())?
             .unwrap_or(if pick == Pick::Theirs { theirs.1 } else { ours.1 });
         Ok((id, resolution != Resolution::Conflict, pick != Pick::Buffer))
     }
+}
+
+/// Merges what was prepared. Where that takes longer than any look at the clock may be put off, on a thread of its own.
+fn merged(
+    scratch: &Scratch<'_>,
+    prepared: &PlatformRef<'_>,
+    labels: text::Labels<'_>,
+) -> Result<(Vec<u8>, Pick, Resolution), ReadFailure> {
+    let sides = [&prepared.current, &prepared.ancestor, &prepared.other].map(|side| side.data.as_slice());
+    let texts = sides.map(Option::unwrap_or_default);
+    let lines: usize = texts.iter().map(|text| text.iter().filter(|&&byte| byte == b'\n').count()).sum();
+    let driver = prepared.configured_driver().err().unwrap_or(BuiltinDriver::Text);
+    let is_text = driver != BuiltinDriver::Binary && !texts.iter().any(|text| is_binary(text));
+    if is_text && lines > 2 * MAX_LINES {
+        return Err(scratch.too_many_lines());
+    }
+    let mut out = Vec::new();
+    if !is_text || lines <= AT_ONCE {
+        let merged = prepared.merge(&mut out, labels, &Default::default()).map_err(|_| scratch.failure())?;
+        return Ok((out, merged.0, merged.1));
+    }
+    let mut options = prepared.options.text;
+    if driver == BuiltinDriver::Union {
+        options.conflict = text::Conflict::ResolveWithUnion;
+    }
+    let texts = texts.map(<[u8]>::to_vec);
+    let [current, other] = [labels.current, labels.other].map(|label| label.map(ToOwned::to_owned));
+    let merge = move || {
+        let [ours, base, theirs] = &texts;
+        let (current, other) = (current.as_ref().map(AsRef::as_ref), other.as_ref().map(AsRef::as_ref));
+        let labels = text::Labels { ancestor: None, current, other };
+        let mut input = InternedInput::new(&[][..], &[]);
+        let resolution = builtin_driver::text(&mut out, &mut input, labels, ours, base, theirs, options);
+        (out, resolution)
+    };
+    let (out, resolution) = aside::run(scratch.pace, merge).map_err(|stopped| scratch.stopped(stopped))?;
+    Ok((out, Pick::Buffer, resolution))
 }
