@@ -238,3 +238,64 @@ fn a_commit_of_very_many_parents_that_are_missing() {
         assert!(outcome.elapsed.as_secs() < 8, "{tool}: {:?}", outcome.elapsed);
     }
 }
+
+/// Takes the loose object away.
+fn lose(repo: &Repo<'_>, revision: &str) {
+    let id = repo.git(&["rev-parse", revision]);
+    std::fs::remove_file(repo.git_dir().join("objects").join(&id[..2]).join(&id[2..])).expect("it is loose");
+}
+
+#[test]
+fn a_commit_that_is_missing_between_a_branch_and_its_upstream() {
+    for (name, lost) in [("ours", "main~2"), ("theirs", "side~1"), ("tip", "side")] {
+        let place = Place::new();
+        let repo = Repo::honest(&place, name);
+        let fork = repo.git(&["rev-parse", "HEAD"]);
+        for branch in ["side", "main"] {
+            repo.git(&["checkout", "-q", "-B", branch, &fork]);
+            for n in 0..4 {
+                repo.write("a.txt", format!("{branch} {n}\n"));
+                repo.commit(&format!("{branch} {n}"));
+            }
+        }
+        repo.git(&["config", "branch.main.remote", "."]);
+        repo.git(&["config", "branch.main.merge", "refs/heads/side"]);
+        let mut server = Start::new(&place).root(repo.path()).spawn();
+        let whole = server.read("repo.status", repo.path());
+        assert_eq!((&whole.data()["ahead"], &whole.data()["behind"]), (&4.into(), &4.into()));
+        assert!(whole.data().get("partial").is_none());
+        lose(&repo, lost);
+        // a server of its own: the other one still has the objects in its memory
+        let mut server = Start::new(&place).root(repo.path()).spawn();
+        for tool in ["repo.status", "repo.brief", "repo.branchStack"] {
+            let outcome = server.read(tool, repo.path());
+            let data = outcome.data();
+            assert_eq!(data["partial"]["reason"], "object-missing", "{tool}, {lost} is gone: {data}");
+        }
+        let radar = server.call("fleet.radar", serde_json::json!({"repoPaths": [repo.path()]}));
+        assert!(radar.data().to_string().contains("object-missing"), "{lost}: {}", radar.message);
+        assert_eq!(server.read("repo.status", repo.path()).data()["clean"], true, "nothing is changed all the same");
+    }
+}
+
+#[test]
+fn commits_that_the_commit_graph_knows_and_nothing_else_does() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    for n in 0..4 {
+        repo.write("a.txt", format!("{n}\n"));
+        repo.commit(&format!("later {n}"));
+    }
+    repo.git(&["commit-graph", "write", "--reachable"]);
+    lose(&repo, "HEAD~2");
+    let mut server = Start::new(&place).root(repo.path()).spawn();
+    let outcome = server.read("repo.history", repo.path());
+    let data = outcome.data();
+    assert_eq!(data["partial"]["reason"], "object-missing", "a row without its fields is marked: {data}");
+    assert_eq!(data["commits"][1]["subject"], "later 2");
+    // and one that is too large to be shown
+    let commit = raw::commit(&repo.git(&["rev-parse", "HEAD^{tree}"]), &[], &vec![b'm'; 5 << 20]);
+    let id = raw::put(&repo.git_dir(), "commit", &commit);
+    let outcome = server.call("repo.history", serde_json::json!({"repoPath": repo.path(), "range": id}));
+    assert_eq!(outcome.data()["partial"]["reason"], "too-large", "{}", outcome.message);
+}

@@ -35,9 +35,12 @@ pub struct Drift {
     pub behind: u64,
     /// Cut short: both are lower bounds of a count that is not known.
     pub cut: bool,
+    /// A commit on the way is missing or damaged: what lies behind it was not seen, and neither count is known.
+    pub missing: bool,
 }
 
-/// Counts the commits that `left` and `right` do not share. A commit that is missing counts as one without parents.
+/// Counts the commits that `left` and `right` do not share. A commit that is missing counts as one without parents, and
+/// is noted.
 ///
 /// # Errors
 /// [`Stopped`].
@@ -50,7 +53,7 @@ pub fn count(repo: &Repo, left: ObjectId, right: ObjectId, pace: &Pace) -> Resul
 }
 
 fn walk(repo: &Repo, graph: Option<&Graph>, left: ObjectId, right: ObjectId, pace: &Pace) -> Result<Drift, Unfinished> {
-    let mut walk = Walk { repo, graph, known: HashMap::new(), nodes: Vec::new(), queue: BinaryHeap::new(), open: 0 };
+    let mut walk = Walk { repo, graph, known: HashMap::new(), nodes: Vec::new(), queue: BinaryHeap::new(), open: 0, missing: false };
     walk.paint(left, LEFT);
     walk.paint(right, RIGHT);
     let mut oldest_single = i64::MAX;
@@ -81,7 +84,7 @@ fn walk(repo: &Repo, graph: Option<&Graph>, left: ObjectId, right: ObjectId, pac
         }
     }
     let of = |colour| walk.nodes.iter().filter(|node| node.colour == colour).count() as u64;
-    Ok(Drift { ahead: of(LEFT), behind: of(RIGHT), cut })
+    Ok(Drift { ahead: of(LEFT), behind: of(RIGHT), cut, missing: walk.missing })
 }
 
 struct Node {
@@ -101,6 +104,7 @@ struct Walk<'a> {
     queue: BinaryHeap<(u32, i64, u32)>,
     /// Queued nodes of one colour.
     open: usize,
+    missing: bool,
 }
 
 impl Walk<'_> {
@@ -138,10 +142,12 @@ impl Walk<'_> {
         }
     }
 
-    fn parents(&self, node: u32) -> Result<Vec<ObjectId>, Unfinished> {
+    fn parents(&mut self, node: u32) -> Result<Vec<ObjectId>, Unfinished> {
         let node = &self.nodes[node as usize];
         let (Some(graph), Some(position)) = (self.graph, node.position) else {
-            return Ok(self.repo.parents(node.id));
+            let parents = self.repo.known_parents(node.id);
+            self.missing |= parents.is_none();
+            return Ok(parents.unwrap_or_default());
         };
         let commit = graph.commit_at(position);
         let own = commit.generation();

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Bytes of a commit that is shown at most.
-const MAX_COMMIT: u64 = 4 << 20;
+pub(crate) const MAX_COMMIT: u64 = 4 << 20;
 /// Characters of an author's name at most.
 pub(crate) const MAX_NAME_CHARS: usize = 200;
 

@@ -328,10 +328,16 @@ impl Repo {
     /// Parents of the commit, as far as this clone has them.
     #[must_use]
     pub fn parents(&self, id: ObjectId) -> Vec<ObjectId> {
+        self.known_parents(id).unwrap_or_default()
+    }
+
+    /// The same; `None` where the commit is missing or damaged, and its parents are not known.
+    #[must_use]
+    pub fn known_parents(&self, id: ObjectId) -> Option<Vec<ObjectId>> {
         if self.is_shallow(&id) {
-            return Vec::new();
+            return Some(Vec::new());
         }
-        self.commit(id, &mut Vec::new()).map(|commit| commit.parents).unwrap_or_default()
+        self.commit(id, &mut Vec::new()).map(|commit| commit.parents)
     }
 
     /// Committer time of the commit in seconds, if it is there.

@@ -17,7 +17,7 @@ pub(super) fn brief(repo: &Repo, recent_commits: u32, pace: &Pace) -> Result<Bri
     let place = place(repo, &head, pace)?;
     let recent = head.id.map(|id| repo.recent(id, BRIEF_COMMITS.1 as usize)).unwrap_or_default();
     let operation = operation::in_progress(&repo.found.git_dir);
-    partial = partial.or_else(|| status::partial(place.stopped, None));
+    partial = partial.or_else(|| place.partial());
     if partial.is_none() && recent.incomplete {
         partial = Some(Partial {
             reason: "object-missing".to_owned(),

@@ -43,7 +43,7 @@ pub(super) fn radar(repo: &Repo, ask: &asks::Radar, pace: &Pace) -> Result<Radar
         sides.head
     };
     let place = place(repo, &head, pace)?;
-    entry.partial = entry.partial.or_else(|| status::partial(place.stopped, None));
+    entry.partial = entry.partial.or_else(|| place.partial());
     entry.detached = head.branch.is_none();
     entry.branch = place.branch;
     entry.has_upstream = place.upstream.is_some() && !place.upstream_gone;

@@ -3,8 +3,9 @@
 
 use super::{budget::Budget, cursor::foreign};
 use crate::{
+    commit::Commit,
     diff::abbreviate::Abbreviation,
-    history::{MAX_NAME_CHARS, cut, read, subject, text},
+    history::{MAX_COMMIT, MAX_NAME_CHARS, cut, read, subject, text},
     merge,
     pace::{Pace, Stopped},
     repo::Repo,
@@ -42,11 +43,11 @@ pub(super) fn history(repo: &Repo, ask: &asks::History, pace: &Pace) -> Result<H
         },
         _ => again(repo, query, &cursor, ask, pace),
     };
-    let Page { commits, walk, stopped } = page.map_err(|_| {
+    let Page { commits, walk, stopped, blank } = page.map_err(|_| {
         let details = "The range holds more commits than this tool looks at. Narrow it, or name one revision.";
         ReadFailure::new(Reason::TooLarge, OPERATION, details)
     })?;
-    let partial = partial(&walk, stopped);
+    let partial = partial(&walk, stopped).or_else(|| blank.map(blank_rows));
     let next = (!walk.is_over()).then(|| Cursor { at: walk.position(), ..cursor }.text(fingerprint));
     if let Some(next) = &next {
         repo.walks.borrow_mut().keep(next.clone(), walk);
@@ -59,6 +60,8 @@ struct Page {
     commits: Vec<HistoryCommit>,
     walk: Walk,
     stopped: Option<Stopped>,
+    /// Why some rows say nothing but which commit they are of.
+    blank: Option<Reason>,
 }
 
 /// From the start of the walk, past what earlier pages held.
@@ -71,7 +74,7 @@ fn again(repo: &Repo, query: Rc<Query>, cursor: &Cursor, ask: &asks::History, pa
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(Halt::Stopped(stopped)) => {
-                    return Ok(Page { commits: Vec::new(), walk, stopped: Some(stopped) });
+                    return Ok(Page { commits: Vec::new(), walk, stopped: Some(stopped), blank: None });
                 }
                 Err(halt) => return Err(halt),
             }
@@ -81,7 +84,7 @@ fn again(repo: &Repo, query: Rc<Query>, cursor: &Cursor, ask: &asks::History, pa
 }
 
 fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result<Page, Halt> {
-    let (mut commits, mut stopped) = (Vec::new(), None);
+    let (mut commits, mut stopped, mut blank) = (Vec::new(), None, None);
     let mut budget = Budget::new(ask.page.limit, ask.page.chars);
     let abbreviation = repo.abbreviation();
     while (commits.len() as u64) < u64::from(ask.page.limit) {
@@ -94,22 +97,37 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
             }
             Err(halt) => return Err(halt),
         };
-        let row = row(repo, &abbreviation, shown);
+        let mut buffer = Vec::new();
+        let commit = read(repo, shown.id, &mut buffer);
+        let why = || match repo.git.find_header(shown.id) {
+            Ok(header) if header.kind().is_commit() && header.size() > MAX_COMMIT => Reason::TooLarge,
+            _ => Reason::ObjectMissing,
+        };
+        let lacks = if commit.is_none() { Some(why()) } else { None };
+        // one that cannot be shown is in the list all the same
+        let row = row(repo, &abbreviation, shown, &commit.unwrap_or_default());
         if !budget.take(&row) {
             walk.put_back(repo);
             break;
         }
         commits.push(row);
+        blank = blank.or(lacks);
     }
-    Ok(Page { commits, walk, stopped })
+    Ok(Page { commits, walk, stopped, blank })
 }
 
-fn row(repo: &Repo, abbreviation: &Abbreviation, shown: walk::Shown) -> HistoryCommit {
-    let mut buffer = Vec::new();
-    // one that is too large to be shown is in the list all the same
-    let commit = read(repo, shown.id, &mut buffer).unwrap_or_default();
+/// What stands beside rows whose fields are empty.
+fn blank_rows(why: Reason) -> Partial {
+    let details = match why {
+        Reason::TooLarge => "Commits of more than 4 MiB are listed without their fields.",
+        _ => "Commits that are missing or damaged are listed without their fields.",
+    };
+    Partial { reason: why.name().to_owned(), details: details.to_owned() }
+}
+
+fn row(repo: &Repo, abbreviation: &Abbreviation, shown: walk::Shown, commit: &Commit<'_>) -> HistoryCommit {
     let author = commit.author();
-    let cut_name = |name: &BStr| cut(text(&commit, name).trim(), MAX_NAME_CHARS);
+    let cut_name = |name: &BStr| cut(text(commit, name).trim(), MAX_NAME_CHARS);
     let path = shown.path.as_deref().map(text_of);
     HistoryCommit {
         hash: shown.id.to_string(),
@@ -123,7 +141,7 @@ fn row(repo: &Repo, abbreviation: &Abbreviation, shown: walk::Shown) -> HistoryC
         author_email: author.map(|who| cut_name(who.email)).unwrap_or_default(),
         author_time: author.and_then(|who| who.time().ok()).map_or(0, |time| time.seconds),
         commit_time: shown.time,
-        subject: cut(&subject(&commit), MAX_SUBJECT_CHARS),
+        subject: cut(&subject(commit), MAX_SUBJECT_CHARS),
         path_encoding: path.as_ref().and_then(|(_, encoding)| *encoding),
         path: path.map(|(path, _)| path),
     }

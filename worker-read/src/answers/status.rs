@@ -15,7 +15,7 @@ use crate::{
 use bulkhead_contract::{
     failure::ReadFailure,
     limits::MAX_STATUS_ROWS,
-    results::{Changes, Status},
+    results::{Changes, Partial, Status},
 };
 use bulkhead_ipc::edge::read::Page;
 use gix::bstr::ByteSlice as _;
@@ -31,7 +31,8 @@ pub(super) fn status(repo: &Repo, page: &Page, pace: &Pace) -> Result<Status, Re
         cost
     });
     let place = place(repo, &sides.head, pace)?;
-    let partial = sides.partial.or_else(|| status::partial(place.stopped, None));
+    let clean = changed_files == 0 && sides.partial.is_none();
+    let partial = sides.partial.or_else(|| place.partial());
     Ok(Status {
         branch: place.branch,
         detached: sides.head.branch.is_none(),
@@ -40,7 +41,7 @@ pub(super) fn status(repo: &Repo, page: &Page, pace: &Pace) -> Result<Status, Re
         upstream_gone: place.upstream_gone,
         ahead: place.ahead,
         behind: place.behind,
-        clean: changed_files == 0 && partial.is_none(),
+        clean,
         changed_files,
         entries,
         truncated: next.is_some(),
@@ -104,7 +105,25 @@ pub(super) struct Place {
     pub(super) upstream_gone: bool,
     pub(super) ahead: u64,
     pub(super) behind: u64,
-    pub(super) stopped: Option<Stopped>,
+    stopped: Option<Stopped>,
+    cut: bool,
+    missing: bool,
+}
+
+impl Place {
+    /// Why `ahead` and `behind` are not what they say, if so.
+    pub(super) fn partial(&self) -> Option<Partial> {
+        let made = |reason: &str, details: &str| Some(Partial { reason: reason.to_owned(), details: details.to_owned() });
+        if self.stopped.is_some() {
+            status::partial(self.stopped, None)
+        } else if self.missing {
+            made("object-missing", "Commits are missing or damaged: how far the branch is ahead or behind is not known.")
+        } else if self.cut {
+            made("too-large", "There are more commits than are counted: `ahead` and `behind` are lower bounds.")
+        } else {
+            None
+        }
+    }
 }
 
 pub(super) fn place(repo: &Repo, head: &refs::Head, pace: &Pace) -> Result<Place, ReadFailure> {
@@ -117,7 +136,10 @@ pub(super) fn place(repo: &Repo, head: &refs::Head, pace: &Pace) -> Result<Place
         place.upstream_gone = upstream.id.is_none();
         if let (Some(ours), Some(theirs)) = (head.id, upstream.id) {
             match repo.drift(ours, theirs, pace) {
-                Ok(drift) => (place.ahead, place.behind) = (drift.ahead, drift.behind),
+                Ok(drift) => {
+                    (place.ahead, place.behind) = (drift.ahead, drift.behind);
+                    (place.cut, place.missing) = (drift.cut, drift.missing);
+                }
                 Err(stopped) => place.stopped = Some(stopped),
             }
         }

@@ -19,6 +19,8 @@ pub(super) struct Contained {
     pub(super) each: Vec<[bool; 2]>,
     /// Cut short: what is not said to be there may be there.
     pub(super) cut: bool,
+    /// Commits are missing or damaged, with the same consequence.
+    pub(super) missing: bool,
 }
 
 /// For each of `tips`, whether it is or has each of `targets`.
@@ -35,7 +37,7 @@ pub(super) fn contains(
         return Ok(Contained::default());
     }
     let found = with_or_without(repo, |graph| walk(repo, graph, tips, targets, pace))?;
-    Ok(found.unwrap_or_else(|| Contained { each: vec![[false; 2]; tips.len()], cut: true }))
+    Ok(found.unwrap_or_else(|| Contained { each: vec![[false; 2]; tips.len()], cut: true, missing: false }))
 }
 
 fn walk(
@@ -100,7 +102,7 @@ fn walk(
             add(&mut waiting, paint(&mut walk, parent, marks));
         }
     }
-    Ok(Contained { each: look_back(&mut walk, tips, targets), cut })
+    Ok(Contained { each: look_back(&mut walk, tips, targets), cut, missing: walk.missing })
 }
 
 /// Which tips lead to which targets through the commits that were met.

@@ -19,6 +19,8 @@ pub(super) struct Counted {
     pub(super) each: Vec<(u64, u64)>,
     /// Cut short: the counts are lower bounds.
     pub(super) cut: bool,
+    /// Commits are missing or damaged, with the same consequence.
+    pub(super) missing: bool,
 }
 
 /// Counts for each of `tips`, fewer than [`MAX_TIPS`], how far it has drifted from `current`.
@@ -27,7 +29,7 @@ pub(super) struct Counted {
 /// [`Stopped`].
 pub(super) fn count(repo: &Repo, current: ObjectId, tips: &[ObjectId], pace: &Pace) -> Result<Counted, Stopped> {
     let counted = with_or_without(repo, |graph| walk(repo, graph, current, tips, pace))?;
-    Ok(counted.unwrap_or_else(|| Counted { each: vec![(0, 0); tips.len()], cut: true }))
+    Ok(counted.unwrap_or_else(|| Counted { each: vec![(0, 0); tips.len()], cut: true, missing: false }))
 }
 
 fn walk(
@@ -93,5 +95,5 @@ fn walk(
             }
         }
     }
-    Ok(Counted { each, cut })
+    Ok(Counted { each, cut, missing: walk.missing })
 }

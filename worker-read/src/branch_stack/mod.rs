@@ -88,6 +88,8 @@ pub struct Stack {
     pub stopped: Option<Stopped>,
     /// Something other than time cut the work short.
     pub cut: bool,
+    /// Commits are missing or damaged: relations and counts are not known for certain.
+    pub missing: bool,
 }
 
 /// Finds out about the current branch.
@@ -113,9 +115,10 @@ pub fn read(repo: &Repo, candidates: &[BString], max_related: usize, pace: &Pace
     let tips: Vec<_> = others.iter().map(|other| other.id).collect();
     let contained = contains::contains(repo, &tips, [Some(current), base_id], pace).unwrap_or_else(|stopped| {
         stack.stopped = Some(stopped);
-        contains::Contained { each: vec![[false; 2]; tips.len()], cut: false }
+        contains::Contained { each: vec![[false; 2]; tips.len()], cut: false, missing: false }
     });
     stack.cut |= contained.cut;
+    stack.missing |= contained.missing;
     for (mut other, [has_current, has_base]) in others.into_iter().zip(contained.each) {
         let tracks = stack.branch.is_some() && other.upstream == stack.branch;
         other.relation = match (tracks, has_current, has_base) {
@@ -204,6 +207,7 @@ fn count(repo: &Repo, stack: &mut Stack, current: ObjectId, base: Option<ObjectI
         }
     };
     stack.cut |= counted.cut;
+    stack.missing |= counted.missing;
     stack.counted = true;
     let mut each = counted.each.into_iter();
     let mut next = |known: bool| if known { each.next().unwrap_or_default() } else { (0, 0) };

@@ -39,11 +39,13 @@ pub(super) struct Walk<'a> {
     pub(super) nodes: Vec<Node>,
     /// Highest generation first, then youngest.
     queue: BinaryHeap<(u32, i64, u32)>,
+    /// A commit is missing or damaged: what lies behind it was not seen.
+    pub(super) missing: bool,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(repo: &'a Repo, graph: Option<&'a Graph>) -> Self {
-        Self { repo, graph, known: HashMap::new(), nodes: Vec::new(), queue: BinaryHeap::new() }
+        Self { repo, graph, known: HashMap::new(), nodes: Vec::new(), queue: BinaryHeap::new(), missing: false }
     }
 
     /// Place of the commit `id` among the nodes, met now if it was not before.
@@ -71,6 +73,8 @@ impl<'a> Walk<'a> {
                 if !self.repo.is_shallow(&id) {
                     node.by_id = commit.parents;
                 }
+            } else {
+                self.missing = true;
             }
             self.nodes.push(node);
         }

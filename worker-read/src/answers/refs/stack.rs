@@ -154,7 +154,12 @@ fn judged(stack: &Stack) -> (StackRisk, String) {
 fn partial(stack: &Stack) -> Option<Partial> {
     let made = |reason: &str, details: String| Some(Partial { reason: reason.to_owned(), details });
     status::partial(stack.stopped, None).or_else(|| {
-        if stack.cut {
+        if stack.missing {
+            made(
+                "object-missing",
+                "Commits are missing or damaged, so that relations and counts are not certain.".to_owned(),
+            )
+        } else if stack.cut {
             made(
                 "too-large",
                 "There are more references or commits than are looked at; counts are lower bounds.".to_owned(),
