@@ -6,6 +6,7 @@
 mod support;
 
 mod formats;
+mod memory;
 mod objects;
 mod outside;
 mod programs;

@@ -105,9 +105,8 @@ fn names_longer_than_a_file_system_takes() {
     let repo = Repo::honest(&place, "repo");
     let id = repo.git(&["rev-parse", "HEAD"]);
     let (component, path) = ("c".repeat(300), "d/".repeat(2_000_000) + "x");
-    let packed = format!(
-        "# pack-refs with: peeled fully-peeled sorted \n{id} refs/heads/{component}\n{id} refs/heads/{path}\n"
-    );
+    let packed =
+        format!("# pack-refs with: peeled fully-peeled sorted \n{id} refs/heads/{component}\n{id} refs/heads/{path}\n");
     fs::write(repo.git_dir().join("packed-refs"), packed).expect("ours");
     let mut server = Start::new(&place).root(repo.path()).spawn();
     for tool in ["repo.refs", "repo.branchStack"] {

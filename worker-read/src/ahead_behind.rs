@@ -53,7 +53,15 @@ pub fn count(repo: &Repo, left: ObjectId, right: ObjectId, pace: &Pace) -> Resul
 }
 
 fn walk(repo: &Repo, graph: Option<&Graph>, left: ObjectId, right: ObjectId, pace: &Pace) -> Result<Drift, Unfinished> {
-    let mut walk = Walk { repo, graph, known: HashMap::new(), nodes: Vec::new(), queue: BinaryHeap::new(), open: 0, missing: false };
+    let mut walk = Walk {
+        repo,
+        graph,
+        known: HashMap::new(),
+        nodes: Vec::new(),
+        queue: BinaryHeap::new(),
+        open: 0,
+        missing: false,
+    };
     walk.paint(left, LEFT);
     walk.paint(right, RIGHT);
     let mut oldest_single = i64::MAX;

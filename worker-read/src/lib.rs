@@ -24,6 +24,7 @@ pub mod hearing;
 pub mod history;
 pub mod index;
 pub mod jail;
+pub mod memory;
 pub mod merge;
 pub mod open;
 pub mod open_beneath;

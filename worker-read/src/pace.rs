@@ -1,7 +1,7 @@
-//! How long a call may go on: its deadline, its cancellation, and the progress it reports meanwhile.
+//! How long a call may go on: its deadline, its cancellation, its memory, and the progress it reports meanwhile.
 //! Trust: the budget and the cancellation are the supervisor's; both only ever shorten the work.
 
-use crate::hearing::Hearing;
+use crate::{hearing::Hearing, memory};
 use std::{
     cell::{Cell, RefCell},
     fmt,
@@ -19,6 +19,8 @@ pub enum Stopped {
     Deadline,
     /// The supervisor no longer wants the answer.
     Cancelled,
+    /// Most of the memory that this process may use is used up.
+    Memory,
 }
 
 /// Least time between two progress messages.
@@ -27,6 +29,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 const LOOK_EVERY: u64 = 64;
 /// Least time between two looks at what the supervisor says, in milliseconds.
 const LISTEN_EVERY_MS: u32 = 8;
+/// Least time between two looks at the memory.
+const PROBE_EVERY: Duration = Duration::from_millis(2);
 
 /// The one open call that a walker works for.
 pub struct Pace {
@@ -36,6 +40,7 @@ pub struct Pace {
     told: Cell<u64>,
     next_look: Cell<u64>,
     said: Cell<Instant>,
+    probed: Cell<Instant>,
     say: RefCell<Box<dyn FnMut(u64)>>,
     aside: LeftBehind,
 }
@@ -71,12 +76,15 @@ struct Open {
     listened: AtomicU32,
     until: Instant,
     done: AtomicU64,
-    /// One of the two below, once there is a reason.
+    /// One of those below, once there is a reason.
     stopped: AtomicU8,
+    /// Bytes that must be free for the work to go on.
+    spare: AtomicUsize,
 }
 
 const DEADLINE: u8 = 1;
 const CANCELLED: u8 = 2;
+const MEMORY: u8 = 3;
 
 impl Open {
     fn listen(&self, now: Instant) {
@@ -91,6 +99,7 @@ impl Open {
         match self.stopped.load(Ordering::Relaxed) {
             DEADLINE => Some(Stopped::Deadline),
             CANCELLED => Some(Stopped::Cancelled),
+            MEMORY => Some(Stopped::Memory),
             _ => None,
         }
     }
@@ -121,14 +130,21 @@ impl Pace {
     pub fn new(id: u64, hearing: Arc<Hearing>, budget_ms: u32, say: impl FnMut(u64) + 'static) -> Self {
         let begun = Instant::now();
         let until = begun + Duration::from_millis(u64::from(budget_ms)) * 4 / 5;
-        let (listened, done, stopped) = Default::default();
-        Self::of(Arc::new(Open { id, hearing, begun, listened, until, done, stopped }), say)
+        let (listened, done, stopped, spare) = Default::default();
+        Self::of(Arc::new(Open { id, hearing, begun, listened, until, done, stopped, spare }), say)
     }
 
     /// That of work that nobody cancels and nobody hears of.
     #[must_use]
     pub fn alone(budget_ms: u32) -> Self {
         Self::new(1, Arc::new(Hearing::deaf()), budget_ms, |_| {})
+    }
+
+    /// The same call, which also ends where fewer than `bytes` of memory are left.
+    #[must_use]
+    pub fn with_spare(self, bytes: usize) -> Self {
+        self.call.spare.store(bytes, Ordering::Relaxed);
+        self
     }
 
     fn of(call: Arc<Open>, say: impl FnMut(u64) + 'static) -> Self {
@@ -138,6 +154,7 @@ impl Pace {
             told: Cell::new(0),
             next_look: Cell::new(LOOK_EVERY),
             said: Cell::new(Instant::now()),
+            probed: Cell::new(Instant::now()),
             say: RefCell::new(Box::new(say)),
             aside: LeftBehind::default(),
         }
@@ -199,6 +216,8 @@ impl Pace {
             CANCELLED
         } else if now >= self.call.until {
             DEADLINE
+        } else if self.is_short(now) {
+            MEMORY
         } else {
             if now.duration_since(self.said.get()) >= PROGRESS_EVERY {
                 self.said.set(now);
@@ -209,6 +228,14 @@ impl Pace {
         // whichever thread finds a reason first has it
         let _ = self.call.stopped.compare_exchange(0, stopped, Ordering::Relaxed, Ordering::Relaxed);
         self.call.stopped().map_or(Ok(()), Err)
+    }
+
+    fn is_short(&self, now: Instant) -> bool {
+        if now.duration_since(self.probed.get()) < PROBE_EVERY {
+            return false;
+        }
+        self.probed.set(now);
+        !memory::is_there(self.call.spare.load(Ordering::Relaxed))
     }
 
     /// Whether and why the work was cut short.
@@ -257,6 +284,15 @@ mod tests {
         assert_eq!(pace.step(1), Err(Stopped::Cancelled), "without a look of its own");
         assert_eq!(pace.call.done.load(Ordering::Relaxed), 2_000);
         assert_eq!(said.get(), 0, "the other thread says nothing");
+    }
+
+    #[test]
+    fn a_call_ends_where_memory_does() {
+        let pace = Pace::alone(600_000).with_spare(usize::MAX / 4);
+        let beside = pace.beside().pace();
+        std::thread::sleep(PROBE_EVERY);
+        assert_eq!(beside.look(), Err(Stopped::Memory));
+        assert_eq!(pace.step(1), Err(Stopped::Memory), "for all its threads");
     }
 
     #[test]

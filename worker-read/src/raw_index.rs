@@ -4,7 +4,7 @@
 use crate::{
     files::NoContents,
     index::{OPERATION, corrupt},
-    open_beneath,
+    memory, open_beneath,
 };
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::ObjectId;
@@ -24,6 +24,8 @@ pub(crate) const MAX_PATHS: u64 = 384 << 20;
 const MAX_NESTING: usize = 4096;
 /// Bytes of one nested extension at most.
 const MAX_EXTENSION: usize = 128 << 20;
+/// Bytes of memory that an entry takes while the library reads it, besides its path.
+const IN_MEMORY: u64 = 240;
 /// Stat, of every entry.
 const STAT: usize = 40;
 
@@ -101,6 +103,14 @@ impl<R: io::Read> Scan<R> {
             if all > MAX_PATHS {
                 return Err(Bad::TooLarge("The paths of the index are too long together."));
             }
+        }
+        // an allocation that fails ends the process
+        let needed = u64::from(count) * IN_MEMORY + 2 * all;
+        if !memory::is_there(usize::try_from(needed).unwrap_or(usize::MAX)) {
+            return Err(Bad::TooLarge(
+                "The index holds more than this worker's memory has room for. Start the server with a larger \
+                 --worker-memory.",
+            ));
         }
         self.extensions()
     }

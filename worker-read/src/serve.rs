@@ -6,6 +6,7 @@ use crate::{
     discover::{self, Bounds, Trust},
     hearing::Hearing,
     jail::{self, Home, Jailed, Plan},
+    memory,
     open::Caches,
     operator_config::OperatorConfig,
     pace::{LeftBehind, Pace},
@@ -62,7 +63,9 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
     };
     let hearing = Arc::new(Hearing::new(requests));
     let threads = init.threads;
-    let server = Server { threads, config, trust, ceilings, report, parent, hearing, answers };
+    // threads of a single process share its memory, and no limit is on it
+    let spare = if jailed { memory::spare(init.memory) } else { 0 };
+    let server = Server { threads, spare, config, trust, ceilings, report, parent, hearing, answers };
     // a thread of its own for its stack; and only now: before it was closed, the jail covered one thread
     let serving = thread::Builder::new().name("serve".into()).stack_size(STACK).spawn(move || server.serve(found));
     if let Ok(serving) = serving {
@@ -73,6 +76,7 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
 /// What the serving thread takes with it.
 struct Server {
     threads: u32,
+    spare: usize,
     config: OperatorConfig,
     trust: Trust,
     ceilings: Vec<PathBuf>,
@@ -123,6 +127,7 @@ impl Server {
             hearing: Arc::clone(&self.hearing),
             answers: Rc::clone(&answers),
             left: LeftBehind::default(),
+            spare: self.spare,
         };
         let trust = Rc::clone(&desk.operator.trust);
         let bounds = Bounds { ceilings: &self.ceilings, trust: &trust };
@@ -157,6 +162,8 @@ struct Desk {
     answers: Rc<RefCell<Sender<FromRead>>>,
     /// What the last call left behind.
     left: LeftBehind,
+    /// Bytes that every call keeps free.
+    spare: usize,
 }
 
 impl Desk {
@@ -169,6 +176,7 @@ impl Desk {
             // a supervisor that does not hear it is noticed at the answer
             let _ = answers.borrow_mut().send(&FromRead::Progress { id, done, total: None });
         });
+        let pace = pace.with_spare(self.spare);
         self.left = pace.left_behind();
         let served = catch_unwind(AssertUnwindSafe(|| {
             if let Some(Home::RunDirectory(dir)) = &self.home {

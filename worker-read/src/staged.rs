@@ -274,6 +274,7 @@ impl Walk<'_> {
             .map_err(|_| failed(Reason::Corrupt, "A tree of HEAD cannot be read."))?;
         let mut items: Vec<Item> = Vec::new();
         for entry in tree {
+            self.pace.step(1)?;
             let entry = entry.map_err(|_| failed(Reason::Corrupt, "A tree of HEAD cannot be read."))?;
             let mut key = entry.filename.to_vec();
             if entry.mode.is_tree() {

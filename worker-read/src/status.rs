@@ -127,6 +127,10 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
     Ok(Sides { head, index, staged, differs, moved, untracked, partial })
 }
 
+/// What is said where a walk ended for lack of memory.
+pub(crate) const OUT_OF_MEMORY: &str = "Most of the memory that this worker may use was used up, so counts and rows are \
+                                        incomplete. Ask for less, or start the server with a larger --worker-memory.";
+
 /// Why an answer is not whole, in the words of the contract.
 #[must_use]
 pub fn partial(stopped: Option<Stopped>, unreadable: Option<&[u8]>) -> Option<Partial> {
@@ -137,6 +141,7 @@ pub fn partial(stopped: Option<Stopped>, unreadable: Option<&[u8]>) -> Option<Pa
              --deadline, or ask again: a second call finds the disk warm."
                 .to_owned(),
         ),
+        (Some(Stopped::Memory), _) => ("too-large", OUT_OF_MEMORY.to_owned()),
         (Some(Stopped::Cancelled), _) => ("cancelled", "The call was cancelled before it was done.".to_owned()),
         (None, Some(path)) => {
             let (path, _) = bulkhead_contract::path::text_of(path);

@@ -153,6 +153,7 @@ pub(super) fn partial(walk: &Walk, stopped: Option<Stopped>) -> Option<Partial> 
         Some(Stopped::Deadline) => {
             ("deadline", "Most of the call's time was used up. Pass nextCursor back as cursor to go on from here.")
         }
+        Some(Stopped::Memory) => ("too-large", crate::status::OUT_OF_MEMORY),
         Some(Stopped::Cancelled) => ("cancelled", "The call was cancelled before it was done."),
         None if walk.is_incomplete() => (
             "object-missing",

@@ -145,7 +145,7 @@ fn each(repo: &Repo, query: Query, pace: &Pace, mut take: impl FnMut(ObjectId) -
         }
     };
     match stopped {
-        Some(Stopped::Deadline) => status::partial(stopped, None),
+        Some(Stopped::Deadline | Stopped::Memory) => status::partial(stopped, None),
         stopped => history::partial(&walk, stopped),
     }
 }

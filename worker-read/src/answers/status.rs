@@ -113,11 +113,15 @@ pub(super) struct Place {
 impl Place {
     /// Why `ahead` and `behind` are not what they say, if so.
     pub(super) fn partial(&self) -> Option<Partial> {
-        let made = |reason: &str, details: &str| Some(Partial { reason: reason.to_owned(), details: details.to_owned() });
+        let made =
+            |reason: &str, details: &str| Some(Partial { reason: reason.to_owned(), details: details.to_owned() });
         if self.stopped.is_some() {
             status::partial(self.stopped, None)
         } else if self.missing {
-            made("object-missing", "Commits are missing or damaged: how far the branch is ahead or behind is not known.")
+            made(
+                "object-missing",
+                "Commits are missing or damaged: how far the branch is ahead or behind is not known.",
+            )
         } else if self.cut {
             made("too-large", "There are more commits than are counted: `ahead` and `behind` are lower bounds.")
         } else {

@@ -88,6 +88,11 @@ impl<'a> Scratch<'a> {
                 Reason::TooLarge,
                 "The merge was not done in time. Start the server with a larger --deadline.".to_owned(),
             ),
+            Some(End::Stopped(Stopped::Memory)) => (
+                Reason::TooLarge,
+                "The merge needs more memory than this worker may use. Start the server with a larger --worker-memory."
+                    .to_owned(),
+            ),
             Some(End::Stopped(Stopped::Cancelled)) => (Reason::TooLarge, "The call was cancelled.".to_owned()),
             Some(End::TooLarge(size)) => (
                 Reason::TooLarge,

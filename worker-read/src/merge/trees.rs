@@ -63,6 +63,7 @@ impl Walk<'_, '_> {
             let Some(tree) = tree else { continue };
             let tree = self.scratch.find_tree(&tree, &mut buffer).map_err(|_| self.scratch.failure())?;
             for entry in &tree.entries {
+                self.scratch.step()?;
                 names.entry(entry.filename.to_vec()).or_default()[side] = Some((entry.mode, entry.oid.to_owned()));
             }
         }

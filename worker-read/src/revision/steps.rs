@@ -55,7 +55,8 @@ pub(super) fn taken(repo: &Repo, id: ObjectId, steps: &str, pace: &Pace) -> Resu
 fn number(text: &str) -> Option<(usize, &str)> {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
-    let number = if digits.is_empty() { 1 } else { digits.parse().ok().filter(|&number| number <= i32::MAX as usize)? };
+    let number =
+        if digits.is_empty() { 1 } else { digits.parse().ok().filter(|&number| number <= i32::MAX as usize)? };
     Some((number, rest))
 }
 
