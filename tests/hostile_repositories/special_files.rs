@@ -101,6 +101,60 @@ fn a_fifo_in_place_of_what_a_revision_names() {
 }
 
 #[test]
+fn a_fifo_in_place_of_an_object() {
+    let mut attack = Attack::new();
+    let revisions = ["HEAD", "HEAD^{tree}", "HEAD:a.txt", "HEAD~1"];
+    let name = |at: usize| format!("object-{at}");
+    for (at, revision) in revisions.iter().enumerate() {
+        let repo = Repo::honest(&attack.place, name(at));
+        repo.append("a.txt", "more\n");
+        repo.commit("more");
+        repo.append("a.txt", "changed\n");
+        let id = repo.git(&["rev-parse", revision]);
+        let path = repo.git_dir().join("objects").join(&id[..2]).join(&id[2..]);
+        fs::remove_file(&path).expect("it is loose");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("ours");
+        attack.aim(repo.path().to_owned());
+    }
+    // of a lender, the same
+    let lender = Repo::honest(&attack.place, "lender");
+    let id = lender.git(&["rev-parse", "HEAD"]);
+    let borrower = Repo::init(&attack.place, "borrower");
+    let objects = lender.git_dir().join("objects");
+    fs::write(borrower.git_dir().join("objects/info/alternates"), format!("{}\n", objects.display())).expect("ours");
+    objects::set_ref(&borrower.git_dir(), "refs/heads/main", format!("{id}\n"));
+    let path = objects.join(&id[..2]).join(&id[2..]);
+    fs::remove_file(&path).expect("it is loose");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("ours");
+    attack.aim(borrower.path().to_owned());
+    attack.allow(attack.place.path().to_owned());
+    let report = attack.run();
+    for name in (0..revisions.len()).map(name).chain(["borrower".to_owned()]) {
+        report.all_refused(&name, &["special-file"]);
+    }
+}
+
+#[test]
+fn a_fifo_that_takes_the_place_of_an_object_later() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let mut server = Start::new(&place).root(repo.path()).arguments(&["--deadline", "3"]).spawn();
+    assert!(server.read("repo.status", repo.path()).is_ok());
+    let id = repo.git(&["rev-parse", "HEAD~1"]);
+    let path = repo.git_dir().join("objects").join(&id[..2]).join(&id[2..]);
+    fs::remove_file(&path).expect("it is loose");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("ours");
+    // a worker that keeps the repository open waits for it, and is ended; whatever opens it anew looks first, which is
+    // every call while the configuration is so young that it may change unseen
+    let arguments = json!({"repoPath": repo.path(), "commit": id});
+    let first = server.call("commit.details", arguments.clone());
+    if first.code() != Some(10021) {
+        first.expect_refused("the first call", &["special-file"]);
+    }
+    server.call("commit.details", arguments).expect_refused("the next call", &["special-file"]);
+}
+
+#[test]
 fn special_files_in_the_working_tree() {
     let mut attack = Attack::new();
     let repo = Repo::honest(&attack.place, "repo");

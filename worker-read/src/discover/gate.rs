@@ -42,8 +42,8 @@ const SIZES: &[(&str, u64)] = &[
 const MAX_REPLACE: u64 = 64 << 10;
 /// Directories of which every entry is opened.
 const LISTED: &[&str] = &["objects", "objects/pack", "objects/info", "objects/info/commit-graphs", "refs/replace"];
-/// Entries of a listed directory that are looked at; the object directory has 259, and packs by the thousand are a
-/// repository in need of care.
+/// Entries of a listed directory that are looked at; the object directory has 259, of loose objects in one of its
+/// directories there are a few dozen before Git packs them, and packs by the thousand are a repository in need of care.
 const MAX_ENTRIES: usize = 20_000;
 
 /// Refuses FIFOs, sockets and devices where Git keeps files, links that lead out of the git directory, and files beyond
@@ -66,6 +66,19 @@ pub fn special_files(git_dir: &Path, common_dir: &Path) -> Result<(), ReadFailur
     for dir in LISTED {
         listed(&common_dir.join(dir), dir, &inside)?;
     }
+    loose(&common_dir.join("objects"), &inside)
+}
+
+/// Looks at every loose object: the library opens what is there, and on a FIFO it would wait for ever.
+fn loose(objects: &Path, inside: &[&Path]) -> Result<(), ReadFailure> {
+    let Ok(entries) = fs::read_dir(objects) else { return Ok(()) };
+    for entry in entries.take(MAX_ENTRIES).flatten() {
+        let name = entry.file_name();
+        if let Some(name) = name.to_str().filter(|name| name.len() == 2 && name.bytes().all(|b| b.is_ascii_hexdigit()))
+        {
+            listed(&entry.path(), &format!("objects/{name}"), inside)?;
+        }
+    }
     Ok(())
 }
 
@@ -77,7 +90,7 @@ pub(super) fn object_dir(objects: &Path) -> Result<(), ReadFailure> {
     for dir in ["", "pack", "info"] {
         listed(&objects.join(dir), "objects", &[objects])?;
     }
-    Ok(())
+    loose(objects, &[objects])
 }
 
 fn listed(dir: &Path, shown: &str, inside: &[&Path]) -> Result<(), ReadFailure> {
