@@ -146,12 +146,11 @@ fn a_fifo_that_takes_the_place_of_an_object_later() {
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("ours");
     // a worker that keeps the repository open waits for it, and is ended; whatever opens it anew looks first, which is
     // every call while the configuration is so young that it may change unseen
-    let arguments = json!({"repoPath": repo.path(), "commit": id});
-    let first = server.call("commit.details", arguments.clone());
+    let first = server.read("repo.history", repo.path());
     if first.code() != Some(10021) {
         first.expect_refused("the first call", &["special-file"]);
     }
-    server.call("commit.details", arguments).expect_refused("the next call", &["special-file"]);
+    server.read("repo.history", repo.path()).expect_refused("the next call", &["special-file"]);
 }
 
 #[test]
