@@ -3,7 +3,7 @@
 
 use super::{
     attributes::DiffRule,
-    contents::{self, MAX_READ, MAX_TEXT},
+    contents::{self, MAX_READ},
     lines::{Lines, Rules, is_space, too_many},
     patch::{Patch, Printer},
     quote,
@@ -64,7 +64,7 @@ impl Printer<'_> {
     }
 
     fn combined_text(&mut self, path: &[u8], unmerged: &Unmerged) -> Result<Patch, Omission> {
-        let result = match unmerged.mode {
+        let mut result = match unmerged.mode {
             Some(Mode::COMMIT) => {
                 let nested = crate::submodules::checked_out(self.repo, path);
                 let head = nested.and_then(|nested| nested.refs.head().ok()).and_then(|head| head.id);
@@ -73,12 +73,14 @@ impl Printer<'_> {
             Some(mode) => self.disk.contents(path, mode, MAX_READ),
             None => Ok(Vec::new()),
         }?;
+        let mut long = contents::shortened(&mut result);
         let mut sides = [Vec::new(), Vec::new()];
         for (bytes, side) in sides.iter_mut().zip(&unmerged.sides) {
             *bytes = match side.mode {
                 Mode::COMMIT => contents::gitlink(&side.id, false),
                 _ => contents::blob(self.repo, &side.id, MAX_READ)?,
             };
+            long |= contents::shortened(bytes);
         }
         let binary = match self.disk.rule(path).diff {
             DiffRule::Binary => true,
@@ -91,7 +93,7 @@ impl Printer<'_> {
             patch.text.extend_from_slice(b"Binary files differ\n");
             return Ok(patch);
         }
-        if sides.iter().chain([&result]).any(|bytes| bytes.len() as u64 > MAX_TEXT || too_many(bytes)) {
+        if long || sides.iter().chain([&result]).any(|bytes| too_many(bytes)) {
             return Err(Omission::TooLarge);
         }
         if unmerged.mode.is_some() {

@@ -29,6 +29,18 @@ pub fn blob(repo: &Repo, id: &ObjectId, max: u64) -> Result<Vec<u8>, Omission> {
     Ok(bytes)
 }
 
+/// Bytes of a file that is no longer than what is compared, or of a longer one as much as tells whether it is binary. Says
+/// whether it was longer.
+pub fn shortened(bytes: &mut Vec<u8>) -> bool {
+    let long = bytes.len() as u64 > MAX_TEXT;
+    if long {
+        // both sides are held at once, and a result beside them
+        bytes.truncate(BINARY_WINDOW);
+        bytes.shrink_to_fit();
+    }
+    long
+}
+
 /// What stands for the commit of a submodule.
 #[must_use]
 pub fn gitlink(id: &ObjectId, dirty: bool) -> Vec<u8> {

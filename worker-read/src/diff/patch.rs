@@ -4,7 +4,7 @@
 use super::{
     abbreviate::Abbreviation,
     attributes::{DiffRule, Disk},
-    contents::{self, MAX_READ, MAX_TEXT},
+    contents::{self, MAX_READ},
     hunks,
     lines::{Lines, Rules, too_many},
     pairs::Pair,
@@ -204,15 +204,17 @@ impl<'a> Printer<'a> {
         // `Some` where attributes or configuration decide
         let decided = rules.each_ref().map(|rule| decided(self.repo, rule));
         let mut binary = decided.contains(&Some(true));
+        let mut long = false;
         if !binary {
             for (side, decided) in [(&mut old, decided[0]), (&mut new, decided[1])] {
                 let Some(side) = side else { continue };
                 if let Err(omitted) = self.load(side) {
                     return Some(Patch { omitted: Some(omitted), ..Patch::default() });
                 }
-                let bytes = side.bytes.as_deref().unwrap_or_default();
+                let bytes = side.bytes.get_or_insert_default();
                 let big = renames::is_file(side.mode) && bytes.len() as u64 > self.style.big;
                 binary |= decided.is_none() && (big || contents::is_binary(bytes));
+                long |= contents::shortened(bytes);
             }
         }
         let names =
@@ -234,7 +236,7 @@ impl<'a> Printer<'a> {
         }
         let [before, after] = [old, new].map(|side| side.and_then(|side| side.bytes).unwrap_or_default());
         let omitted = || Some(Patch { omitted: Some(Omission::TooLarge), ..Patch::default() });
-        if [&before, &after].iter().any(|text| text.len() as u64 > MAX_TEXT || too_many(text)) {
+        if long || [&before, &after].iter().any(|text| too_many(text)) {
             return omitted();
         }
         let Ok(lines) = Lines::compare(&before, &after, self.rules_of(&rules), self.pace) else { return omitted() };

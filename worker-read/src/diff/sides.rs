@@ -104,6 +104,8 @@ pub fn worktree(repo: &Repo, paths: &Paths, renames: Renames, pace: &Pace) -> Re
     let disk = RefCell::new(Disk::new(repo, Some(Rc::clone(&index))));
     let (mut all, mut named, mut combined) = (Vec::new(), Vec::new(), Vec::new());
     for found in differing(&sides) {
+        // each is looked at on disk once more
+        pace.step(1)?;
         let path = index.path(found.at);
         if !paths.holds(path) {
             continue;
@@ -159,11 +161,13 @@ pub fn worktree_and_tree(
     at.extend(changed.into_iter().map(|(old, new)| (new.path.clone(), (Some(old), Some(new)))));
     let mut all = Vec::new();
     for (position, old) in unmerged {
+        pace.step(1)?;
         let path = index.path(position);
         let mode = disk.borrow_mut().mode(path, Some(entry_side(&index, position).mode));
         all.push(disk_pair(old, path, mode));
     }
     for found in differing(&sides) {
+        pace.step(1)?;
         if matches!(found.what, What::Unmerged(_)) {
             continue;
         }

@@ -9,7 +9,10 @@ mod scratch;
 mod submodule;
 mod trees;
 
-use crate::{pace::Pace, repo::Repo};
+use crate::{
+    pace::{Pace, Stopped},
+    repo::Repo,
+};
 use bulkhead_contract::failure::ReadFailure;
 use gix::{ObjectId, revision::plumbing::merge_base};
 use resources::Resources;
@@ -177,7 +180,13 @@ pub fn preflight_named(
 /// # Errors
 /// Where a commit is missing or damaged, or the call was stopped.
 pub fn common(repo: &Repo, ours: ObjectId, theirs: ObjectId, pace: &Pace) -> Result<Vec<ObjectId>, ReadFailure> {
-    bases(&Scratch::new(repo, pace), ours, theirs)
+    bases(&Scratch::new(repo, pace), ours, theirs).map_err(|failure| {
+        let Some(why) = pace.stopped() else { return failure };
+        let flag = if why == Stopped::Memory { "--worker-memory" } else { "--deadline" };
+        let details =
+            format!("The common ancestors of the two ends were not found. Start the server with a larger {flag}.");
+        ReadFailure { details, ..failure }
+    })
 }
 
 /// The same, the one that `git merge-base` names first.
