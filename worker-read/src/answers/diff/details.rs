@@ -34,6 +34,8 @@ const MAX_COMMIT: u64 = 4 << 20;
 /// Characters of a message, of a name and of an address at most.
 const MAX_MESSAGE_CHARS: usize = 16_000;
 const MAX_NAME_CHARS: usize = 1_000;
+/// Begins the cursors of this tool: a position among the files of a commit is none in a diff.
+const OWN: &str = "d";
 /// Parents that are listed.
 const MAX_PARENTS: usize = 100;
 
@@ -43,10 +45,12 @@ pub(in crate::answers) fn details(
     ask: &asks::CommitDetails,
     pace: &Pace,
 ) -> Result<CommitDetails, ReadFailure> {
-    let after = match ask.page.cursor.as_deref().map(Cursor::parse).transpose()? {
-        Some(Cursor::Row(place)) => Some(place),
-        Some(Cursor::Text(..)) => return Err(foreign()),
+    let after = match ask.page.cursor.as_deref() {
         None => None,
+        Some(text) => match Cursor::parse(text.strip_prefix(OWN).ok_or_else(foreign)?)? {
+            Cursor::Row(place) => Some(place),
+            Cursor::Text(..) => return Err(foreign()),
+        },
     };
     let id = revision::commit(repo, &ask.commit, "commit", pace)?;
     let mut buffer = Vec::new();
@@ -99,7 +103,7 @@ pub(in crate::answers) fn details(
         answer.files.push(row);
         last = Some(place);
     }
-    answer.next_cursor = last.filter(|_| answer.truncated).map(|last| Cursor::Row(last).text());
+    answer.next_cursor = last.filter(|_| answer.truncated).map(|last| format!("{OWN}{}", Cursor::Row(last).text()));
     Ok(answer)
 }
 
