@@ -49,3 +49,20 @@ fn an_index_of_very_many_files() {
     let mut server = Start::new(&place).root(repo.path()).arguments(&["--worker-memory", "64"]).spawn();
     assert!(server.call("repo.history", json!({"repoPath": repo.path()})).is_ok());
 }
+
+#[test]
+fn a_list_of_packed_references_that_takes_all_of_it() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    let id = repo.git(&["rev-parse", "HEAD"]);
+    let mut text = String::from("# pack-refs with: peeled fully-peeled sorted \n");
+    for n in 0..900_000 {
+        text.push_str(&format!("{id} refs/heads/b{n:08}\n"));
+    }
+    std::fs::write(repo.git_dir().join("packed-refs"), text).expect("ours");
+    for (tool, outcome) in all(&place, &repo) {
+        if tool == "repo.refs" || tool == "repo.branchStack" {
+            outcome.expect_refused(tool, &["too-large"]);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Bounded reads of the small files around a repository: never a special file, never more than the caller allows.
 //! Trust: names and contents are the repository's; an open cannot block, and a link is followed only where asked for.
 
+use crate::memory;
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use bulkhead_ipc::edge::FileId;
 use std::{
@@ -9,6 +10,9 @@ use std::{
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+
+/// Bytes from which on it is looked whether there is room for a file.
+const LARGE: usize = 1 << 20;
 
 /// Why a file has no contents for us.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +26,9 @@ pub enum NoContents {
     /// Longer than the caller allows.
     #[error("longer than {0} bytes")]
     TooLarge(u64),
+    /// Longer than there is memory for.
+    #[error("larger than this worker's memory has room for; start the server with a larger --worker-memory")]
+    NoRoom,
     /// The operating system refused.
     #[error("refused")]
     Denied,
@@ -37,7 +44,7 @@ impl NoContents {
         let reason = match self {
             NoContents::Absent => Reason::Corrupt,
             NoContents::NotRegular => Reason::SpecialFile,
-            NoContents::TooLarge(_) => Reason::TooLarge,
+            NoContents::TooLarge(_) | NoContents::NoRoom => Reason::TooLarge,
             NoContents::Denied => Reason::PermissionDenied,
             NoContents::Failed => Reason::Io,
         };
@@ -129,7 +136,13 @@ pub fn read_open(file: fs::File, max: u64) -> Result<Vec<u8>, NoContents> {
     if meta.len() > max {
         return Err(NoContents::TooLarge(max));
     }
-    let mut contents = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    let length = usize::try_from(meta.len()).unwrap_or(usize::MAX - 1) + 1;
+    let mut contents = Vec::new();
+    // an allocation that fails ends the process, and whoever reads the contents needs some more
+    if length > LARGE && !memory::is_there(length.saturating_add(length / 4)) {
+        return Err(NoContents::NoRoom);
+    }
+    contents.try_reserve_exact(length).map_err(|_| NoContents::NoRoom)?;
     // the file may have grown since; the limit holds all the same
     file.take(max + 1).read_to_end(&mut contents).map_err(|e| NoContents::of(&e))?;
     if contents.len() as u64 > max { Err(NoContents::TooLarge(max)) } else { Ok(contents) }

@@ -132,7 +132,7 @@ fn on_disk(top: &Path) -> Result<Option<(&'static str, Vec<u8>)>, ReadFailure> {
             Err(NoContents::Absent) => {}
             // a directory of that name is not the file, and GitHub looks on
             Err(NoContents::NotRegular) if top.join(place).symlink_metadata().is_ok_and(|meta| meta.is_dir()) => {}
-            Err(NoContents::TooLarge(_)) => return Err(too_large(place)),
+            Err(NoContents::TooLarge(_) | NoContents::NoRoom) => return Err(too_large(place)),
             Err(e) => return Err(e.failure(OPERATION, place)),
         }
     }

@@ -199,7 +199,7 @@ impl<'a> Disk<'a> {
         }
         let raw = dir.file(name).map_err(|e| NoContents::of(&e)).and_then(|file| files::read_open(file, max));
         let raw = raw.map_err(|why| match why {
-            NoContents::TooLarge(_) => Omission::TooLarge,
+            NoContents::TooLarge(_) | NoContents::NoRoom => Omission::TooLarge,
             _ => Omission::Unreadable,
         })?;
         if mode == Mode::SYMLINK {
