@@ -133,3 +133,32 @@ fn names_longer_than_a_file_system_takes() {
         }
     }
 }
+
+#[test]
+fn a_head_that_is_broken_in_a_submodule_or_in_a_linked_worktree() {
+    let place = Place::new();
+    let inner = Repo::honest(&place, "inner");
+    let repo = Repo::honest(&place, "repo");
+    let from = inner.path().to_str().expect("places have UTF-8 paths");
+    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "sub"]);
+    repo.commit("a submodule");
+    repo.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    let read = |tool: &str| {
+        // a server of its own each time: what is broken shows in no file that an open repository watches
+        let mut server = Start::new(&place).root(place.path()).spawn();
+        server.read(tool, repo.path()).data().clone()
+    };
+    for tool in ["submodule.status", "repo.status", "worktree.list"] {
+        assert!(read(tool).get("partial").is_none(), "{tool}: nothing is broken yet");
+    }
+    fs::write(repo.git_dir().join("modules/sub/refs/heads/main"), "rubbish\n").expect("ours");
+    for tool in ["submodule.status", "repo.status"] {
+        let data = read(tool);
+        assert_eq!(data["partial"]["reason"], "unreadable", "{tool}: {data}");
+    }
+    assert!(read("worktree.list").get("partial").is_none(), "submodules are none of its business");
+    fs::write(repo.git_dir().join("worktrees/linked/HEAD"), "rubbish\n").expect("ours");
+    let data = read("worktree.list");
+    assert_eq!(data["partial"]["reason"], "unreadable", "{data}");
+    assert_eq!(data["worktrees"].as_array().map(Vec::len), Some(2), "its row stands all the same: {data}");
+}

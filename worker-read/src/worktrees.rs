@@ -48,6 +48,8 @@ pub struct Checkout {
     pub unseen: bool,
     /// There is no working tree.
     pub bare: bool,
+    /// Its HEAD, or the branch that it names, cannot be read.
+    pub unreadable: bool,
 }
 
 /// The records of one linked working tree.
@@ -185,21 +187,25 @@ pub fn linked(repo: &Repo, record: &Record) -> Checkout {
     checkout
 }
 
-/// Branch and commit by the HEAD in `git_dir`. One that cannot be read leaves both out.
+/// Branch and commit by the HEAD in `git_dir`. What cannot be read is left out, and noted.
 fn place(repo: &Repo, git_dir: &Path, checkout: &mut Checkout) {
     let own = Refs::new(git_dir.to_path_buf(), repo.found.common_dir.clone());
-    match own.target(b"HEAD".as_bstr()) {
+    let head = match own.target(b"HEAD".as_bstr()) {
         Ok(Some(branch)) => {
             // through the repository's own references, which keep the packed ones
-            checkout.head = repo.refs.resolve(branch.as_ref()).ok().flatten();
+            let head = repo.refs.resolve(branch.as_ref());
             checkout.branch = Some(branch);
+            head
         }
         Ok(None) => {
-            checkout.head = own.head().ok().and_then(|head| head.id);
-            checkout.detached = checkout.head.is_some();
+            let head = own.head().map(|head| head.id);
+            checkout.detached = matches!(head, Ok(Some(_)));
+            head
         }
-        Err(_) => {}
-    }
+        Err(failure) => Err(failure),
+    };
+    checkout.unreadable = head.is_err();
+    checkout.head = head.ok().flatten();
 }
 
 /// Whether the `.git` file of a working tree is there; `None` where that may not be looked at: outside the ceilings, or

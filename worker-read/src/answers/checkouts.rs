@@ -31,9 +31,14 @@ pub(super) fn worktrees(repo: &Repo, ask: &asks::Worktrees, pace: &Pace) -> Resu
     let found = worktrees::records(repo, pace).map_err(|e: NoContents| e.failure("worktrees", ".git/worktrees"))?;
     let mut budget = Budget::new(ask.page.limit.min(at_most(MAX_WORKTREES)), ask.page.chars);
     let mut rows = Vec::new();
+    let mut unreadable = found.unreadable.as_deref().map(|id| [b".git/worktrees/", id].concat());
     let first = match &after {
         None => {
-            let row = worktree_row(worktrees::main(repo));
+            let main = worktrees::main(repo);
+            if main.unreadable {
+                unreadable = Some(b".git/HEAD".to_vec());
+            }
+            let row = worktree_row(main);
             budget.take(&row);
             rows.push(row);
             0
@@ -48,14 +53,17 @@ pub(super) fn worktrees(repo: &Repo, ask: &asks::Worktrees, pace: &Pace) -> Resu
             (stopped, next_cursor) = (Some(why), last());
             break;
         }
-        let row = worktree_row(worktrees::linked(repo, record));
+        let linked = worktrees::linked(repo, record);
+        if linked.unreadable {
+            unreadable.get_or_insert_with(|| [&b".git/worktrees/"[..], record.id()].concat());
+        }
+        let row = worktree_row(linked);
         if !budget.take(&row) {
             next_cursor = last();
             break;
         }
         rows.push(row);
     }
-    let unreadable = found.unreadable.map(|id| [b".git/worktrees/", &id[..]].concat());
     Ok(Worktrees {
         total: found.records.len() as u64 + 1,
         truncated: next_cursor.is_some(),

@@ -119,7 +119,11 @@ pub fn inside(repo: &Repo, index: &Snapshot, at: usize, pace: &Pace, depth: usiz
     let Some(nested) = checked_out(repo, path) else {
         return Inside { unread: is_refused(repo, path), ..Inside::default() };
     };
-    let Some(head) = head_of(&nested) else { return Inside::default() };
+    let head = match head_of(&nested) {
+        Ok(Some(head)) => head,
+        Ok(None) => return Inside::default(),
+        Err(_) => return Inside { unread: true, ..Inside::default() },
+    };
     let (modified, untracked, unread) = status::read(&nested, Untracked::default(), pace, depth + 1).map_or_else(
         |_| {
             nested.doubt();
@@ -133,8 +137,9 @@ pub fn inside(repo: &Repo, index: &Snapshot, at: usize, pace: &Pace, depth: usiz
     Inside { commit: head != index.state.entry(at).id, modified, untracked, unread }
 }
 
-fn head_of(repo: &Repo) -> Option<ObjectId> {
-    repo.refs.head().ok()?.id
+/// The commit that is checked out; none on a branch that is not born.
+fn head_of(repo: &Repo) -> Result<Option<ObjectId>, ReadFailure> {
+    Ok(repo.refs.head()?.id)
 }
 
 /// Counts all submodules of `repo`, nested ones included.

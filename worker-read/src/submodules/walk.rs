@@ -7,7 +7,7 @@ use crate::{
     pace::{Pace, Stopped},
     repo::Repo,
 };
-use bulkhead_contract::{limits::MAX_SUBMODULE_DEPTH, results::SubmoduleState};
+use bulkhead_contract::{failure::ReadFailure, limits::MAX_SUBMODULE_DEPTH, results::SubmoduleState};
 use gix::ObjectId;
 use std::ops::ControlFlow;
 
@@ -90,7 +90,10 @@ fn level(
             continue;
         }
         let (state, commit, head) = state_of(repo, index, at, &declared);
-        if head.is_none() && left.unread.is_none() && is_refused(repo, path) {
+        // a submodule whose HEAD is broken is there, and nothing is known of it
+        let unread = head.is_err();
+        let head = head.unwrap_or_default();
+        if head.is_none() && left.unread.is_none() && (unread || is_refused(repo, path)) {
             left.unread = Some(whole.clone());
         }
         if is_within {
@@ -126,20 +129,20 @@ fn state_of(
     index: &Snapshot,
     at: usize,
     declared: &Declared,
-) -> (SubmoduleState, ObjectId, Option<ObjectId>) {
+) -> (SubmoduleState, ObjectId, Result<Option<ObjectId>, ReadFailure>) {
     let entry = index.state.entry(at);
     let path = index.path(at);
-    let head = checked_out(repo, path).and_then(|nested| head_of(&nested));
+    let head = checked_out(repo, path).map_or(Ok(None), |nested| head_of(&nested));
     if entry.stage_raw() != 0 {
         let stages = (at..index.state.entries().len()).take_while(|&at| index.path(at) == path);
         let ours = stages.map(|at| index.state.entry(at)).find(|entry| entry.stage_raw() == 2);
         return (SubmoduleState::Conflicted, ours.unwrap_or(entry).id, head);
     }
-    let state = match head {
-        Some(_) if !declared.is_active(repo, path) => SubmoduleState::Uninitialized,
-        None => SubmoduleState::Uninitialized,
-        Some(head) if head == entry.id => SubmoduleState::Clean,
-        Some(_) => SubmoduleState::Drifted,
+    let state = match &head {
+        Ok(Some(_)) if !declared.is_active(repo, path) => SubmoduleState::Uninitialized,
+        Ok(None) | Err(_) => SubmoduleState::Uninitialized,
+        Ok(Some(head)) if *head == entry.id => SubmoduleState::Clean,
+        Ok(Some(_)) => SubmoduleState::Drifted,
     };
     (state, entry.id, head)
 }
