@@ -299,3 +299,24 @@ fn commits_that_the_commit_graph_knows_and_nothing_else_does() {
     let outcome = server.call("repo.history", serde_json::json!({"repoPath": repo.path(), "range": id}));
     assert_eq!(outcome.data()["partial"]["reason"], "too-large", "{}", outcome.message);
 }
+
+#[test]
+fn a_commit_that_is_missing_where_a_move_is_told_from_a_rewrite() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    for n in 0..4 {
+        repo.write("a.txt", format!("{n}\n"));
+        repo.commit(&format!("later {n}"));
+    }
+    let tip = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["reset", "-q", "--hard", "HEAD~4"]);
+    repo.git(&["reset", "-q", "--hard", &tip]);
+    let digest = || {
+        let mut server = Start::new(&place).root(repo.path()).spawn();
+        let arguments = serde_json::json!({"repoPaths": [repo.path()], "sinceMs": 0});
+        server.call("fleet.digest", arguments).data().to_string()
+    };
+    assert!(!digest().contains("object-missing"));
+    lose(&repo, "HEAD~2");
+    assert!(digest().contains("object-missing"), "whether the last move only went forward cannot be seen");
+}

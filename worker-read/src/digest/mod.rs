@@ -95,9 +95,16 @@ pub fn events(repo: &Repo, scope: Scope, since_ms: i64, most: usize, pace: &Pace
     rows.truncate(DIGEST_REPOSITORY_EVENTS);
     let event_count = rows.len() as u64;
     rows.truncate(most);
-    let events = rows.iter().map(|row| event(repo, row, &names[row.log], row.log == head, pace)).collect();
+    let mut unknown = false;
+    let mut events = Vec::with_capacity(rows.len());
+    for row in &rows {
+        events.push(event(repo, row, &names[row.log], row.log == head, &mut unknown, pace));
+    }
     let stopped = stopped.or_else(|| pace.stopped());
-    let partial = status::partial(stopped, None).or(partial);
+    let partial = status::partial(stopped, None).or(partial).or_else(|| {
+        let details = "Commits are missing or damaged: of some events it is not known whether they rewrote history.";
+        unknown.then(|| Partial { reason: "object-missing".to_owned(), details: details.to_owned() })
+    });
     Ok(DigestEvents { events, event_count, truncated, partial })
 }
 
@@ -112,12 +119,17 @@ fn row(log: usize, n: usize, line: reflog::Line) -> Row {
     Row { log, n, time: line.time, old: line.old, new: line.new, message, identity }
 }
 
-fn event(repo: &Repo, row: &Row, name: &BString, is_head: bool, pace: &Pace) -> DigestEvent {
+fn event(repo: &Repo, row: &Row, name: &BString, is_head: bool, unknown: &mut bool, pace: &Pace) -> DigestEvent {
     let kind = kind::of(&row.message);
     // HEAD moves between branches, which rewrites nothing; a branch that moves so does
     let counts = match is_head {
         true => matches!(kind, DigestKind::Reset | DigestKind::Amend | DigestKind::Rebase),
         false => name.starts_with(b"refs/heads/") || name.starts_with(b"refs/remotes/"),
+    };
+    let rewrote = counts && {
+        let rewrote = rewrote(repo, row.old, row.new, pace);
+        *unknown |= rewrote.is_none();
+        rewrote.unwrap_or_default()
     };
     let id = |id: ObjectId| (!id.is_null()).then(|| id.to_string());
     let (ref_name, ref_name_encoding) = text_of(name);
@@ -131,30 +143,33 @@ fn event(repo: &Repo, row: &Row, name: &BString, is_head: bool, pace: &Pace) -> 
         new_oid: id(row.new),
         message: cut(&row.message, DIGEST_TEXT_CHARS.0),
         identity: cut(&row.identity, DIGEST_TEXT_CHARS.1),
-        rewrote: counts && rewrote(repo, row.old, row.new, pace),
+        rewrote,
         source,
     }
 }
 
-/// Whether `old` is no ancestor of `new`.
-fn rewrote(repo: &Repo, old: ObjectId, new: ObjectId, pace: &Pace) -> bool {
+/// Whether `old` is no ancestor of `new`; `None` where commits between them are missing.
+fn rewrote(repo: &Repo, old: ObjectId, new: ObjectId, pace: &Pace) -> Option<bool> {
     if old.is_null() || new.is_null() || old == new {
-        return false;
+        return Some(false);
     }
     let kind = |id: ObjectId| repo.git.find_header(id).ok().map(|header| header.kind());
     match (kind(old), kind(new)) {
         (Some(objs::Kind::Commit), Some(objs::Kind::Commit)) => {}
         // an ancestor of something that is here would be here, unless history was cut off
         (None, Some(objs::Kind::Commit)) => {
-            return std::fs::symlink_metadata(repo.found.common_dir.join("shallow")).is_err();
+            return Some(std::fs::symlink_metadata(repo.found.common_dir.join("shallow")).is_err());
         }
-        _ => return false,
+        _ => return Some(false),
     }
     if repo.parents(new).contains(&old) {
-        return false;
+        return Some(false);
     }
-    // a walk that was stopped says nothing, and the answer is then marked
-    ahead_behind::count(repo, new, old, pace).is_ok_and(|drift| drift.behind > 0)
+    match ahead_behind::count(repo, new, old, pace) {
+        Ok(drift) => (!drift.missing && !drift.cut).then_some(drift.behind > 0),
+        // a walk that was stopped says nothing, and the answer is then marked
+        Err(_) => Some(false),
+    }
 }
 
 /// Text of at most `most` characters, an ellipsis included where it was cut.
