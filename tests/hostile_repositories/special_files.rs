@@ -144,10 +144,12 @@ fn a_fifo_that_takes_the_place_of_an_object_later() {
     let path = repo.git_dir().join("objects").join(&id[..2]).join(&id[2..]);
     fs::remove_file(&path).expect("it is loose");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("ours");
-    // a worker that keeps the repository open waits for it, and is ended; whatever opens it anew looks first, which is
-    // every call while the configuration is so young that it may change unseen
+    // A worker that keeps the repository open may wait for it until it is ended, or take it for damaged. Whatever opens the
+    // repository anew looks first, which is every call while the configuration is so young that it may change unseen.
     let first = server.read("repo.history", repo.path());
-    if first.code() != Some(10021) {
+    if first.is_ok() {
+        assert_eq!(first.data()["partial"]["reason"], "object-missing", "{}", first.message);
+    } else if first.code() != Some(10021) {
         first.expect_refused("the first call", &["special-file"]);
     }
     server.read("repo.history", repo.path()).expect_refused("the next call", &["special-file"]);

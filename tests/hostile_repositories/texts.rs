@@ -29,7 +29,7 @@ fn comparisons_without_end() {
     let place = Place::new();
     let repo = repository(&place, 600_000);
     repo.git(&["config", "diff.algorithm", "minimal"]);
-    let mut server = Start::new(&place).root(repo.path()).arguments(&["--deadline", "3"]).spawn();
+    let mut server = Start::new(&place).root(repo.path()).arguments(&["--deadline", "5"]).spawn();
     let path = repo.path().to_str().expect("places have UTF-8 paths").to_owned();
     let with = |further: Value| {
         let mut arguments = further;
@@ -38,10 +38,10 @@ fn comparisons_without_end() {
     };
     for (tool, arguments) in [
         ("diff.text", with(json!({"base": "base", "head": "main"}))),
-        ("diff.text", with(json!({"base": "base", "head": "main", "stat": true}))),
-        ("diff.text", with(json!({"base": "side"}))),
+        ("diff.text", with(json!({"base": "side", "stat": true}))),
         ("commit.details", with(json!({"commit": "main"}))),
     ] {
+        // each call finds a worker that still works for the one before, and gets another
         let outcome = server.call(tool, arguments);
         let data = outcome.data();
         assert_eq!(data["partial"]["reason"], "deadline", "{tool}: {data}");
