@@ -7,7 +7,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -80,6 +80,8 @@ struct Open {
     stopped: AtomicU8,
     /// Bytes that must be free for the work to go on.
     spare: AtomicUsize,
+    /// A thread is looking whether they are. Two at once would find only half of what there is.
+    probing: AtomicBool,
 }
 
 const DEADLINE: u8 = 1;
@@ -130,8 +132,8 @@ impl Pace {
     pub fn new(id: u64, hearing: Arc<Hearing>, budget_ms: u32, say: impl FnMut(u64) + 'static) -> Self {
         let begun = Instant::now();
         let until = begun + Duration::from_millis(u64::from(budget_ms)) * 4 / 5;
-        let (listened, done, stopped, spare) = Default::default();
-        Self::of(Arc::new(Open { id, hearing, begun, listened, until, done, stopped, spare }), say)
+        let (listened, done, stopped, spare, probing) = Default::default();
+        Self::of(Arc::new(Open { id, hearing, begun, listened, until, done, stopped, spare, probing }), say)
     }
 
     /// That of work that nobody cancels and nobody hears of.
@@ -235,7 +237,12 @@ impl Pace {
             return false;
         }
         self.probed.set(now);
-        !memory::is_there(self.call.spare.load(Ordering::Relaxed))
+        if self.call.probing.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        let there = memory::is_there(self.call.spare.load(Ordering::Relaxed));
+        self.call.probing.store(false, Ordering::Release);
+        !there
     }
 
     /// Whether and why the work was cut short.
