@@ -293,6 +293,8 @@ fn commits_that_the_commit_graph_knows_and_nothing_else_does() {
     let data = outcome.data();
     assert_eq!(data["partial"]["reason"], "object-missing", "a row without its fields is marked: {data}");
     assert_eq!(data["commits"][1]["subject"], "later 2");
+    let scope = server.call("repo.scope", serde_json::json!({"repoPath": repo.path(), "path": "a.txt"}));
+    assert_eq!(scope.data()["partial"]["reason"], "object-missing", "{}", scope.message);
     // and one that is too large to be shown
     let commit = raw::commit(&repo.git(&["rev-parse", "HEAD^{tree}"]), &[], &vec![b'm'; 5 << 20]);
     let id = raw::put(&repo.git_dir(), "commit", &commit);
@@ -319,4 +321,48 @@ fn a_commit_that_is_missing_where_a_move_is_told_from_a_rewrite() {
     assert!(!digest().contains("object-missing"));
     lose(&repo, "HEAD~2");
     assert!(digest().contains("object-missing"), "whether the last move only went forward cannot be seen");
+}
+
+#[test]
+fn a_commit_graph_that_gives_a_commit_no_parents() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    for n in 0..6 {
+        repo.write("a.txt", format!("{n}\n"));
+        repo.commit(&format!("later {n}"));
+    }
+    repo.git(&["commit-graph", "write", "--reachable"]);
+    let path = repo.git_dir().join("objects/info/commit-graph");
+    let mut graph = std::fs::read(&path).expect("just written");
+    // the chunk of commits: of each its tree, two parents, generation and time
+    let chunk = (0..).map(|at| 8 + 12 * at).find(|&at| graph[at..at + 4] == *b"CDAT").expect("there is one");
+    let start = usize::try_from(u64::from_be_bytes(graph[chunk + 4..chunk + 12].try_into().expect("eight bytes")));
+    let start = start.expect("small");
+    let names = (0..).map(|at| 8 + 12 * at).find(|&at| graph[at..at + 4] == *b"OIDL").expect("there is one");
+    let names = usize::try_from(u64::from_be_bytes(graph[names + 4..names + 12].try_into().expect("eight bytes")));
+    let names = names.expect("small");
+    let lied_about = raw::unhex(&repo.git(&["rev-parse", "HEAD~2"]));
+    let at = (0..).find(|at| graph[names + 20 * at..names + 20 * at + 20] == lied_about).expect("it is listed");
+    let parent = start + 36 * at + 20;
+    graph[parent..parent + 4].copy_from_slice(&0x7000_0000_u32.to_be_bytes());
+    std::fs::remove_file(&path).expect("ours");
+    std::fs::write(&path, graph).expect("ours");
+    let mut server = Start::new(&place).root(repo.path()).spawn();
+    for limit in [1, 2, 200] {
+        let (mut subjects, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let mut arguments = serde_json::json!({"repoPath": repo.path(), "limit": limit});
+            if let Some(cursor) = &cursor {
+                arguments["cursor"] = cursor.as_str().into();
+            }
+            let outcome = server.call("repo.history", arguments);
+            let data = outcome.data();
+            subjects.extend(data["commits"].as_array().expect("rows").iter().map(|row| row["subject"].clone()));
+            match data["nextCursor"].as_str() {
+                Some(next) => cursor = Some(next.to_owned()),
+                None => break,
+            }
+        }
+        assert_eq!(subjects.len(), 9, "limit {limit}: {subjects:?}");
+    }
 }

@@ -130,6 +130,7 @@ pub struct Repo {
     /// Committer times. They go by id.
     times: RefCell<HashMap<ObjectId, i64>>,
     doubted: Cell<bool>,
+    graph_lies: Cell<bool>,
     /// Commits that were asked for and could not be read. Forgotten with every opening, which `doubted` brings about.
     missed: RefCell<HashSet<ObjectId>>,
     /// The same objects for a reader who has missed enough.
@@ -182,6 +183,7 @@ impl Repo {
             abbreviation: RefCell::default(),
             times: RefCell::default(),
             doubted: Cell::new(false),
+            graph_lies: Cell::new(false),
             missed: RefCell::default(),
             settled: OnceCell::new(),
             passing: OnceCell::new(),
@@ -266,7 +268,7 @@ impl Repo {
     /// The commit-graph, where it may be used: it knows neither shallow borders nor replaced commits.
     #[must_use]
     pub fn commit_graph(&self) -> Option<Rc<gix::commitgraph::Graph>> {
-        if self.replaces || !self.shallow.is_empty() {
+        if self.replaces || !self.shallow.is_empty() || self.graph_lies.get() {
             return None;
         }
         let info = self.found.common_dir.join("objects/info");
@@ -306,11 +308,11 @@ impl Repo {
         filters
     }
 
-    /// Does without the commit-graph until it changes: it was found to lie.
+    /// Does without the commit-graph for as long as the repository stays open: it was found to lie.
     pub(crate) fn drop_commit_graph(&self) {
-        if let Some((_, graph)) = &mut *self.graph.borrow_mut() {
-            *graph = None;
-        }
+        self.graph_lies.set(true);
+        *self.graph.borrow_mut() = None;
+        *self.filters.borrow_mut() = None;
     }
 
     /// True where the history of this clone ends at `id`.

@@ -38,10 +38,15 @@ pub(super) fn history(repo: &Repo, ask: &asks::History, pace: &Pace) -> Result<H
     let kept = repo.walks.borrow_mut().take(text).or_else(|| Walk::resume(repo, Rc::clone(&query), &cursor.at));
     let page = match kept {
         Some(walk) if ask.page.cursor.is_some() => match page(repo, walk, ask, pace) {
-            Err(Halt::Lost) => again(repo, query, &cursor, ask, pace),
+            Err(Halt::Lost) => again(repo, Rc::clone(&query), &cursor, ask, pace),
             page => page,
         },
-        _ => again(repo, query, &cursor, ask, pace),
+        _ => again(repo, Rc::clone(&query), &cursor, ask, pace),
+    };
+    // the commit-graph lied, and is left aside from now on
+    let page = match page {
+        Err(Halt::Lost) => again(repo, query, &cursor, ask, pace),
+        page => page,
     };
     let Page { commits, walk, stopped, blank } = page.map_err(|_| {
         let details = "The range holds more commits than this tool looks at. Narrow it, or name one revision.";
@@ -99,11 +104,11 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
         };
         let mut buffer = Vec::new();
         let commit = read(repo, shown.id, &mut buffer);
-        let why = || match repo.git.find_header(shown.id) {
-            Ok(header) if header.kind().is_commit() && header.size() > MAX_COMMIT => Reason::TooLarge,
-            _ => Reason::ObjectMissing,
-        };
-        let lacks = if commit.is_none() { Some(why()) } else { None };
+        if commit.as_ref().is_some_and(|commit| commit.parents != shown.parents) && repo.commit_graph().is_some() {
+            repo.drop_commit_graph();
+            return Err(Halt::Lost);
+        }
+        let lacks = if commit.is_none() { Some(lacking(repo, shown.id)) } else { None };
         // one that cannot be shown is in the list all the same
         let row = row(repo, &abbreviation, shown, &commit.unwrap_or_default());
         if !budget.take(&row) {
@@ -116,8 +121,16 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
     Ok(Page { commits, walk, stopped, blank })
 }
 
+/// Why the commit `id` cannot be shown.
+pub(super) fn lacking(repo: &Repo, id: ObjectId) -> Reason {
+    match repo.git.find_header(id) {
+        Ok(header) if header.kind().is_commit() && header.size() > MAX_COMMIT => Reason::TooLarge,
+        _ => Reason::ObjectMissing,
+    }
+}
+
 /// What stands beside rows whose fields are empty.
-fn blank_rows(why: Reason) -> Partial {
+pub(super) fn blank_rows(why: Reason) -> Partial {
     let details = match why {
         Reason::TooLarge => "Commits of more than 4 MiB are listed without their fields.",
         _ => "Commits that are missing or damaged are listed without their fields.",

@@ -155,22 +155,29 @@ fn count(repo: &Repo, query: &Query, churn: &mut Churn, pace: &Pace) -> Option<P
     let since = i64::try_from(now).unwrap_or(i64::MAX) - i64::from(churn.days) * DAY;
     let mut names: HashSet<Vec<u8>> = HashSet::new();
     let mut buffer = Vec::new();
+    let mut blank = None;
     let ended = each(repo, Query { since: Some(since), ..query.clone() }, pace, |id| {
         churn.commits += 1;
-        if let Some(author) = read(repo, id, &mut buffer).and_then(|commit| commit.author().map(|who| who.name)) {
-            names.insert(author.to_vec());
+        match read(repo, id, &mut buffer) {
+            Some(commit) => names.extend(commit.author().map(|who| who.name.to_vec())),
+            None => drop(blank.get_or_insert_with(|| history::lacking(repo, id))),
         }
         true
     });
     churn.authors = names.len() as u64;
-    ended
+    ended.or_else(|| blank.map(history::blank_rows))
 }
 
 fn list(repo: &Repo, query: Query, most: usize, commits: &mut Vec<ScopeCommit>, pace: &Pace) -> Option<Partial> {
     let mut buffer = Vec::new();
+    let mut blank = None;
     let abbreviation = repo.abbreviation();
-    each(repo, query, pace, |id| {
-        let commit = read(repo, id, &mut buffer).unwrap_or_default();
+    let ended = each(repo, query, pace, |id| {
+        let commit = read(repo, id, &mut buffer);
+        if commit.is_none() {
+            blank.get_or_insert_with(|| history::lacking(repo, id));
+        }
+        let commit = commit.unwrap_or_default();
         commits.push(ScopeCommit {
             sha: abbreviation.short(&id),
             subject: cut(&subject(&commit), MAX_SUBJECT_CHARS),
@@ -178,7 +185,8 @@ fn list(repo: &Repo, query: Query, most: usize, commits: &mut Vec<ScopeCommit>, 
             date: date(&commit),
         });
         commits.len() < most
-    })
+    });
+    ended.or_else(|| blank.map(history::blank_rows))
 }
 
 fn owners(repo: &Repo, path: &[u8], hints: &mut Vec<String>) -> Option<Owners> {

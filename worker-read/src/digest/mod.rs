@@ -154,16 +154,18 @@ fn rewrote(repo: &Repo, old: ObjectId, new: ObjectId, pace: &Pace) -> Option<boo
         return Some(false);
     }
     let kind = |id: ObjectId| repo.git.find_header(id).ok().map(|header| header.kind());
-    match (kind(old), kind(new)) {
+    let kinds = (kind(old), kind(new));
+    // also where `old` itself is damaged
+    if kinds.1 == Some(objs::Kind::Commit) && repo.parents(new).contains(&old) {
+        return Some(false);
+    }
+    match kinds {
         (Some(objs::Kind::Commit), Some(objs::Kind::Commit)) => {}
         // an ancestor of something that is here would be here, unless history was cut off
         (None, Some(objs::Kind::Commit)) => {
             return Some(std::fs::symlink_metadata(repo.found.common_dir.join("shallow")).is_err());
         }
         _ => return Some(false),
-    }
-    if repo.parents(new).contains(&old) {
-        return Some(false);
     }
     match ahead_behind::count(repo, new, old, pace) {
         Ok(drift) => (!drift.missing && !drift.cut).then_some(drift.behind > 0),

@@ -67,6 +67,8 @@ pub struct Shown {
     pub time: i64,
     /// The path of the followed file as of this commit.
     pub path: Option<Vec<u8>>,
+    /// Its parents as the walk knows them, which may be by a commit-graph that lies.
+    pub parents: Vec<ObjectId>,
 }
 
 /// Why a walk does not go on.
@@ -351,7 +353,8 @@ impl Ground {
         if self.query.until.is_some_and(|until| node.time > until) || !self.matches(repo, id) {
             return Ok(None);
         }
-        let mut shown = Shown { id, time: node.time, path: None };
+        let parents = node.parents.iter().map(|&name| self.source.id(name)).collect();
+        let mut shown = Shown { id, time: node.time, path: None, parents };
         if let Some(mut follow) = self.follow.take() {
             let changes = self.followed(&mut follow, repo, node, pace);
             shown.path = Some(follow.lookup.path.clone());
