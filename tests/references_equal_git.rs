@@ -120,7 +120,7 @@ fn of_a_real_repository() {
     assert_eq!(branches, lines(&repo, &["for-each-ref", "--format=%(refname:lstrip=2)", kinds[0], kinds[1]]));
     assert_eq!(tags, lines(&repo, &["tag", "--list"]));
     for glob in ["v*", "*1*", "origin/*", "V_*"] {
-        let (of_tags, _, _) = pages(&mut server, repo.path(), json!({"kind": "tag", "glob": glob, "limit": 100}));
+        let (of_tags, _, _) = pages(&mut server, repo.path(), json!({"kind": "tags", "glob": glob, "limit": 100}));
         assert_eq!(of_tags, expected(&repo, &[&format!("refs/tags/{glob}")]), "{glob}");
     }
     eprintln!("{} references agree", all.len());

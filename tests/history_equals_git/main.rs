@@ -138,6 +138,35 @@ fn ranges_dates_authors_and_messages() {
     assert!(server.finish().status.success());
 }
 
+/// Which of several files that are just as like a new one is taken for its source depends on what stands between them.
+#[test]
+fn the_source_among_equals_is_that_of_git() {
+    let place = Place::new();
+    let repo = Repo::init(&place, "r");
+    let shared: String = (0..20).map(|line| format!("a line that all have, number {line}\n")).collect();
+    let sizes = ["unlike", "equal", "equal", "unlike", "equal", "half", "equal", "equal", "half", "equal"];
+    for (number, kind) in sizes.iter().enumerate() {
+        let own: String = (0..4).map(|line| format!("of file {number} alone, {line}\n")).collect();
+        let text = match *kind {
+            "equal" => format!("{shared}{own}"),
+            "half" => format!("{}{own}", &shared[..shared.len() * 3 / 4]),
+            _ => own,
+        };
+        repo.write(format!("source-{number}"), text);
+        repo.commit(&format!("source {number}"));
+    }
+    for round in 0..3 {
+        let name = format!("copy-{round}");
+        repo.write(&name, format!("{shared}of the copy {round}\n"));
+        repo.commit(&name);
+        let mut server = Start::new(&place).root(place.path()).spawn();
+        let ours = listed(&mut server, repo.path(), &json!({"path": name, "follow": true}), 50);
+        same(&name, &ours, &expected(&repo, &["--follow", "HEAD", "--", &name]));
+        repo.git(&["rm", "-q", &format!("source-{}", [0, 3, 5][round]), &name]);
+        repo.commit("fewer");
+    }
+}
+
 /// Between two ends, each commit is listed once, whatever the clocks of its parents said.
 #[test]
 fn a_parent_that_is_younger_than_its_child() {

@@ -16,8 +16,9 @@ use generated::{generate, generate_rebases};
 use std::{
     collections::BTreeSet,
     os::unix::ffi::OsStrExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output},
+    time::{Duration, Instant},
 };
 
 fn opened(path: &Path) -> Repo {
@@ -176,42 +177,70 @@ fn generated_rebases_agree_and_nothing_is_written() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A clone of the repository that `BULKHEAD_MERGE_REPO` names.
+fn cloned() -> Option<(tempfile::TempDir, PathBuf)> {
+    let of = std::fs::canonicalize(std::env::var_os("BULKHEAD_MERGE_REPO")?).expect("it is there");
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let path = std::fs::canonicalize(temp.path()).expect("it is there").join("clone");
+    let clone = Command::new("git").args(["clone", "-q", "-n"]).arg(&of).arg(&path).status();
+    assert!(clone.expect("git is installed").success());
+    Some((temp, path))
+}
+
+/// The parents of all merges of two, the latest first.
+fn sides(repo: &Path) -> Vec<(String, String)> {
+    let merges = line(repo, &["rev-list", "--merges", "--parents", "HEAD"]);
+    let pair = |line: &str| {
+        let ids: Vec<&str> = line.split(' ').collect();
+        (ids.len() == 3).then(|| (ids[1].to_owned(), ids[2].to_owned()))
+    };
+    merges.lines().filter_map(pair).collect()
+}
+
+/// From places all over the first-parent history: a commit that takes back what happened before one, that commit's
+/// descendant, and nothing of either in the other. This makes merges and rebases where a history has no branches.
+fn against_the_grain(repo: &Path, wanted: usize, length: usize) -> Vec<(String, String)> {
+    let all = line(repo, &["rev-list", "--first-parent", "HEAD"]);
+    let all: Vec<&str> = all.lines().collect();
+    let step = (all.len().saturating_sub(400) / wanted).max(1);
+    let mut pairs = Vec::new();
+    for (number, at) in (0..all.len().saturating_sub(400)).step_by(step).take(wanted).enumerate() {
+        let (topic, fork) = (all[at], all[at + length]);
+        let older = all[at + length + [1, 5, 40, 300][number % 4]];
+        let back = line(repo, &["commit-tree", &format!("{older}^{{tree}}"), "-p", fork, "-m", "back"]);
+        assert!(!back.is_empty(), "a commit is made");
+        pairs.push((back, topic.to_owned()));
+    }
+    pairs
+}
+
 /// Historic merges of a real repository, and arbitrary pairs of its commits.
 #[test]
 fn merges_of_a_real_repository_agree() {
-    let Some(path) = std::env::var_os("BULKHEAD_MERGE_REPO").map(std::path::PathBuf::from) else { return };
-    let path = std::fs::canonicalize(path).expect("it is there");
-    let repo = opened(&path);
-    let merges = line(&path, &["rev-list", "--merges", "--max-count=200", "--parents", "HEAD"]);
-    let mut pairs: Vec<(String, String)> = merges
-        .lines()
-        .filter_map(|line| {
-            let ids: Vec<&str> = line.split(' ').collect();
-            (ids.len() == 3).then(|| (ids[1].to_owned(), ids[2].to_owned()))
-        })
-        .collect();
+    let Some((_temp, path)) = cloned() else { return };
+    let all = sides(&path);
+    let mut pairs: Vec<_> = all.iter().take(200).cloned().collect();
     // sides of different merges meet as well, and commits that are far apart from each other
     let crossed: Vec<_> = pairs.windows(30).step_by(7).map(|part| (part[0].0.clone(), part[29].1.clone())).collect();
     pairs.extend(crossed);
-    let sides = line(&path, &["rev-list", "--merges", "--parents", "HEAD"]);
-    let sides: Vec<Vec<&str>> = sides.lines().map(|line| line.split(' ').collect()).collect();
-    let far = sides.iter().step_by((sides.len() / 60).max(1)).filter(|ids| ids.len() == 3);
-    let far: Vec<(String, String)> = far.map(|ids| (ids[1].to_owned(), ids[2].to_owned())).collect();
+    let far: Vec<_> = all.iter().step_by((all.len() / 60).max(1)).cloned().collect();
     pairs.extend(far.windows(2).map(|pair| (pair[0].1.clone(), pair[1].1.clone())));
     pairs.extend(far);
     let branches = line(&path, &["for-each-ref", "--format=%(objectname)", "refs/remotes", "refs/heads"]);
     let branches: Vec<&str> = branches.lines().collect();
     pairs.extend(branches.windows(2).take(60).map(|two| (two[0].to_owned(), two[1].to_owned())));
+    pairs.extend(against_the_grain(&path, 200, 60));
     if std::env::var_os("BULKHEAD_SLOW").is_none_or(|value| value != "1") {
         pairs = pairs.iter().step_by((pairs.len() / 100).max(1)).cloned().collect();
     }
+    let repo = opened(&path);
     let mut faults = Vec::new();
-    let (mut spent, mut git_spent, mut conflicting) = (std::time::Duration::ZERO, std::time::Duration::ZERO, 0);
+    let (mut spent, mut git_spent, mut conflicting) = (Duration::ZERO, Duration::ZERO, 0);
     for (left, right) in &pairs {
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         let mine = ours(&repo, left, right);
         spent += start.elapsed();
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         let git = expected(&path, left, right);
         git_spent += start.elapsed();
         conflicting += usize::from(git.as_ref().is_some_and(|set| !set.is_empty()));
@@ -219,63 +248,51 @@ fn merges_of_a_real_repository_agree() {
             faults.push(format!("{left} {right}\n  git  {git:?}\n  ours {mine:?}"));
         }
     }
-    eprintln!("{} merges, {conflicting} conflicting, ours {spent:?}, git {git_spent:?}", pairs.len());
+    eprintln!("{} merges, {conflicting} conflicting, {} differ", pairs.len(), faults.len());
+    eprintln!("ours {spent:?}, git {git_spent:?}");
     assert!(faults.is_empty(), "{} differ:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Side branches of historic merges, rebased onto the other side, in a clone.
+/// Side branches of historic merges, rebased onto the other side, to where others went on, and onto commits that take
+/// something back, in a clone.
 #[test]
 fn rebases_in_a_real_repository_agree() {
-    let Some(of) = std::env::var_os("BULKHEAD_MERGE_REPO") else { return };
-    let temp = tempfile::tempdir().expect("a writable temporary directory");
-    let path = std::fs::canonicalize(temp.path()).expect("it is there").join("clone");
-    let of = std::fs::canonicalize(of).expect("it is there");
-    let clone = Command::new("git").args(["clone", "-q", "-n"]).arg(&of).arg(&path).status();
-    assert!(clone.expect("git is installed").success());
+    let Some((_temp, path)) = cloned() else { return };
+    let head = line(&path, &["rev-parse", "HEAD"]);
+    let sides: Vec<_> = sides(&path);
+    let spread: Vec<_> = sides.iter().take(4_000).step_by((sides.len().min(4_000) / 90).max(1)).collect();
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (number, (upstream, topic)) in spread.iter().enumerate() {
+        let onto = match number % 3 {
+            0 => upstream,
+            1 => &spread[number - 1].0,
+            _ => &head,
+        };
+        pairs.push((onto.clone(), topic.clone()));
+    }
+    let taken_back = against_the_grain(&path, 120, 2);
+    let short = |(onto, topic): &&(String, String)| {
+        let count = line(&path, &["rev-list", "--count", &format!("{onto}..{topic}")]);
+        (1..=12).contains(&count.parse().unwrap_or(0))
+    };
+    let some = if std::env::var_os("BULKHEAD_SLOW").is_some_and(|value| value == "1") { 40 } else { 8 };
+    let all = pairs.iter().filter(short).take(some).chain(taken_back.iter().filter(short));
+    let pairs: Vec<_> = all.take(2 * some).collect();
     let repo = opened(&path);
     let id = |hex: &str| gix::ObjectId::from_hex(hex.as_bytes()).expect("an id");
-    let head = line(&path, &["rev-parse", "HEAD"]);
-    let merges = line(&path, &["rev-list", "--merges", "--max-count=4000", "--parents", "HEAD"]);
-    let mut sides: Vec<(String, String)> = merges
-        .lines()
-        .filter_map(|line| {
-            let ids: Vec<&str> = line.split(' ').collect();
-            (ids.len() == 3).then(|| (ids[1].to_owned(), ids[2].to_owned()))
-        })
-        .collect();
-    if sides.len() < 100 {
-        // a history in one line: parts of it are moved
-        let all = line(&path, &["rev-list", "--max-count=3000", "HEAD"]);
-        let all: Vec<&str> = all.lines().collect();
-        for at in (0..all.len().saturating_sub(60)).step_by(40) {
-            git(&path, &["update-ref", "refs/heads/scratch", all[at]]);
-            sides.push((all[at + 20].to_owned(), all[at].to_owned()));
-        }
-    }
-    let (mut done, mut stops, mut faults) = (0, 0, Vec::new());
-    for (number, (upstream, topic)) in sides.iter().step_by((sides.len() / 120).max(1)).enumerate() {
-        // every third goes to where others went on: conflicts are likely there
-        let onto = match number % 3 {
-            0 => upstream.clone(),
-            1 => sides.get(number.saturating_sub(1)).map_or_else(|| head.clone(), |(side, _)| side.clone()),
-            _ => head.clone(),
-        };
-        let range = format!("{onto}..{topic}");
-        let count: usize = line(&path, &["rev-list", "--count", &range]).parse().unwrap_or(usize::MAX);
-        if count == 0 || count > 12 || done == 50 {
-            continue;
-        }
-        let replay = rebase::replay(&repo, id(topic), id(&onto), &pace()).expect("it can be replayed");
-        let git = rebased(&path, &onto, topic);
+    let (mut stops, mut faults) = (0, Vec::new());
+    for (onto, topic) in &pairs {
+        let replay = rebase::replay(&repo, id(topic), id(onto), &pace()).expect("it can be replayed");
+        let git = rebased(&path, onto, topic);
         let mine = replay.stopped.as_ref().map(|(at, conflicts)| {
             let paths = conflicts.iter().map(|one| String::from_utf8_lossy(&one.path).into_owned()).collect();
             (replay.commits[*at].to_string(), paths)
         });
-        (done, stops) = (done + 1, stops + usize::from(git.is_some()));
+        stops += usize::from(git.is_some());
         if git != mine {
             faults.push(format!("{topic} onto {onto}\n  git  {git:?}\n  ours {mine:?}"));
         }
     }
-    eprintln!("{done} rebases, {stops} stop, {} differ", faults.len());
+    eprintln!("{} rebases, {stops} stop, {} differ", pairs.len(), faults.len());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

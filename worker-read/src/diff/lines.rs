@@ -1,6 +1,7 @@
 //! Which lines of two texts differ: Git's algorithms and its rules for where a change that can slide is shown.
 //! Trust: texts are the repository's, of bounded size; the comparison holds a few words of memory per line.
 
+use super::histogram;
 use crate::{
     aside,
     pace::{Pace, Stopped},
@@ -92,18 +93,23 @@ fn computed<'a, T: Hash + Eq + Copy>(
 /// [`Stopped`].
 pub fn between<T>(algorithm: Algorithm, input: &mut InternedInput<T>, pace: &Pace) -> Result<Diff, Stopped> {
     if input.before.len() + input.after.len() <= AT_ONCE {
-        return Ok(Diff::compute(algorithm, input));
+        return Ok(compute(algorithm, &input.before, &input.after, input.interner.num_tokens()));
     }
     let (before, after) = (std::mem::take(&mut input.before), std::mem::take(&mut input.after));
     let tokens = input.interner.num_tokens();
-    let compute = move || {
-        let mut diff = Diff::default();
-        diff.compute_with(algorithm, &before, &after, tokens);
-        (diff, before, after)
-    };
-    let (diff, before, after): (Diff, Vec<Token>, Vec<Token>) = aside::run(pace, compute)?;
+    let compared = move || (compute(algorithm, &before, &after, tokens), before, after);
+    let (diff, before, after): (Diff, Vec<Token>, Vec<Token>) = aside::run(pace, compared)?;
     (input.before, input.after) = (before, after);
     Ok(diff)
+}
+
+fn compute(algorithm: Algorithm, before: &[Token], after: &[Token], tokens: u32) -> Diff {
+    if algorithm == Algorithm::Histogram {
+        return histogram::compare(before, after, tokens);
+    }
+    let mut diff = Diff::default();
+    diff.compute_with(algorithm, before, after, tokens);
+    diff
 }
 
 /// Whether there are more lines in `text` than are compared.

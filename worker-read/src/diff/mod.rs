@@ -8,6 +8,7 @@ pub mod abbreviate;
 pub mod attributes;
 pub mod combined;
 pub mod contents;
+pub mod histogram;
 pub mod hunks;
 pub mod lines;
 pub mod page;

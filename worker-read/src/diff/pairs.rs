@@ -36,6 +36,12 @@ impl Pair {
         self.new.as_ref().or(self.old.as_ref()).map_or(&[], |side| &side.path)
     }
 
+    /// The path that it had.
+    #[must_use]
+    pub fn from(&self) -> &[u8] {
+        self.old.as_ref().or(self.new.as_ref()).map_or(&[], |side| &side.path)
+    }
+
     /// As `git diff --name-status` has it.
     #[must_use]
     pub fn letter(&self) -> Letter {

@@ -52,6 +52,8 @@ pub struct Printer<'a> {
     abbreviation: Rc<Abbreviation>,
     /// Drivers met so far; `None` for a name that is none.
     drivers: HashMap<Vec<u8>, Option<Driver>>,
+    /// Some driver demands an algorithm.
+    demanding: bool,
 }
 
 /// A side with all that its head and its text need.
@@ -67,7 +69,31 @@ impl<'a> Printer<'a> {
     /// For `repo`, as long as `pace` lets it. What was printed last when the call is stopped is not to be shown.
     #[must_use]
     pub fn new(repo: &'a Repo, disk: Disk<'a>, style: Style, pace: &'a Pace) -> Self {
-        Self { repo, disk, style, pace, abbreviation: repo.abbreviation(), drivers: HashMap::new() }
+        let config = repo.git.config_snapshot();
+        let mut sections = config.plumbing().sections_by_name("diff").into_iter().flatten();
+        let demanding = sections
+            .any(|section| section.header().subsection_name().is_some() && section.value("algorithm").is_some());
+        Self { repo, disk, style, pace, abbreviation: repo.abbreviation(), drivers: HashMap::new(), demanding }
+    }
+
+    /// Whether what is printed depends on what was printed before: an algorithm that a driver demands holds for all files
+    /// that follow, as it does for Git.
+    #[must_use]
+    pub fn is_demanding(&self) -> bool {
+        self.demanding
+    }
+
+    /// Compares by the algorithm that the driver of `path` demands, from here on.
+    pub fn demand(&mut self, path: &[u8]) {
+        if !self.demanding {
+            return;
+        }
+        let DiffRule::Driver(name) = self.disk.rule(path).diff else { return };
+        let config = self.repo.git.config_snapshot();
+        let value = config.plumbing().string_by("diff", Some(name[..].into()), "algorithm");
+        if let Some((algorithm, _)) = value.as_deref().and_then(|value| algorithm(value)) {
+            self.style.rules.algorithm = algorithm;
+        }
     }
 
     /// The beginning of `id` that is unique.
@@ -95,6 +121,7 @@ impl<'a> Printer<'a> {
         if let Some(new) = new.as_mut().filter(|_| pair.on_disk)
             && let Err(omitted) = self.read_disk(new)
         {
+            self.demand(pair.from());
             return Some(Patch { omitted: Some(omitted), ..Patch::default() });
         }
         let mut patch = Patch::default();
@@ -106,6 +133,8 @@ impl<'a> Printer<'a> {
         if same && same_mode && pair.likeness.is_none() {
             return None;
         }
+        // by the old name, also where the file goes by another driver now
+        self.demand(pair.from());
         let must_show = !same_mode || pair.likeness.is_some();
         self.head(&mut patch.text, pair, old.as_ref(), new.as_ref());
         if same {
@@ -239,7 +268,7 @@ impl<'a> Printer<'a> {
         if long || [&before, &after].iter().any(|text| too_many(text)) {
             return omitted();
         }
-        let Ok(lines) = Lines::compare(&before, &after, self.rules_of(&rules), self.pace) else { return omitted() };
+        let Ok(lines) = Lines::compare(&before, &after, self.style.rules, self.pace) else { return omitted() };
         let counts = lines.counts();
         patch.counts = Some(counts);
         if counts == (0, 0) {
@@ -273,17 +302,6 @@ impl<'a> Printer<'a> {
             }
         }
         Driver::Default
-    }
-
-    /// The rules with the algorithm that a driver demands.
-    fn rules_of(&self, rules: &[DiffRule; 2]) -> Rules {
-        let DiffRule::Driver(name) = &rules[1] else { return self.style.rules };
-        let config = self.repo.git.config_snapshot();
-        let value = config.plumbing().string_by("diff", Some(name[..].into()), "algorithm");
-        match value.as_deref().and_then(|value| algorithm(value)) {
-            Some((algorithm, _)) => Rules { algorithm, ..self.style.rules },
-            None => self.style.rules,
-        }
     }
 
     fn load(&self, side: &mut Shown<'_>) -> Result<(), Omission> {

@@ -7,6 +7,7 @@ pub mod rebase;
 mod resources;
 mod scratch;
 mod submodule;
+pub mod text;
 mod trees;
 
 use crate::{

@@ -5,7 +5,7 @@ use super::{Lookup, Source, entries::Entries};
 use crate::{
     diff::contents::is_binary,
     pace::{Pace, Stopped},
-    renames::{self, LEAST, MAX_BLOB, WHOLE},
+    renames::{self, Candidate, LEAST, MAX_BLOB, WHOLE, better, keep_better},
     repo::Repo,
 };
 use gix::{ObjectId, bstr::ByteSlice as _, index::entry::Mode, objs::FindExt as _};
@@ -14,8 +14,6 @@ use gix::{ObjectId, bstr::ByteSlice as _, index::entry::Mode, objs::FindExt as _
 const MAX_DEPTH: usize = 256;
 /// Files among which a source is searched at most; above as many Git compares contents no more either.
 const MAX_FILES: usize = 1_000_000;
-/// Candidates that are kept (Git's `NUM_CANDIDATE_PER_DST`).
-const CANDIDATES: usize = 4;
 /// Identical files that are looked at (Git's `find_identical_files`).
 const IDENTICAL: usize = 101;
 
@@ -111,37 +109,28 @@ fn source(
     }
     let Some(contents) = renames::blob(&repo.git, id) else { return Ok(None) };
     let (size, chunks) = (contents.len() as u64, renames::chunks(&contents, !is_binary(&contents)));
-    let mut candidates: Vec<(u64, bool, &File)> = Vec::new();
-    for file in files.iter().filter(|file| renames::is_file(file.mode)) {
+    let mut best: Vec<Candidate> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
         pace.step(1)?;
-        let Ok(theirs) = repo.git.find_header(file.id).map(|header| header.size()) else { continue };
-        let (most, least) = (size.max(theirs), size.min(theirs));
-        if most == 0 || most > MAX_BLOB || most * (WHOLE - LEAST) < (most - least) * WHOLE {
-            continue;
-        }
-        let Some(contents) = renames::blob(&repo.git, file.id) else { continue };
-        let likeness = renames::common(&renames::chunks(&contents, !is_binary(&contents)), &chunks) * WHOLE / most;
-        if likeness < LEAST {
-            continue;
-        }
-        let candidate = (likeness, same_name(file), file);
-        if candidates.len() < CANDIDATES {
-            candidates.push(candidate);
-            continue;
-        }
-        let worst = (1..CANDIDATES)
-            .fold(0, |worst, at| if rank(&candidates[at]) < rank(&candidates[worst]) { at } else { worst });
-        if rank(&candidates[worst]) < rank(&candidate) {
-            candidates[worst] = candidate;
-        }
+        // those that are too unlike are kept as well for now: which of equals is tried first depends on the slots
+        let likeness = likeness(repo, file, size, &chunks).unwrap_or(0);
+        keep_better(&mut best, (likeness, same_name(file), at, 0));
     }
-    candidates.sort_by_key(|candidate| std::cmp::Reverse(rank(candidate)));
-    let chosen = candidates.iter().find(|(.., file)| is_gone(file)).or_else(|| candidates.first());
-    Ok(chosen.map(|(.., file)| file.path.clone()))
+    best.retain(|candidate| candidate.0 >= LEAST);
+    best.sort_by(better);
+    let gone = best.iter().find(|candidate| is_gone(&files[candidate.2]));
+    Ok(gone.or(best.first()).map(|candidate| files[candidate.2].path.clone()))
 }
 
-fn rank(candidate: &(u64, bool, &File)) -> (u64, bool) {
-    (candidate.0, candidate.1)
+/// How like `file` is to contents of that size and those chunks; nothing where it is not even looked at.
+fn likeness(repo: &Repo, file: &File, size: u64, chunks: &[(u32, u32)]) -> Option<u64> {
+    let theirs = repo.git.find_header(file.id).ok().filter(|_| renames::is_file(file.mode))?.size();
+    let (most, least) = (size.max(theirs), size.min(theirs));
+    if most == 0 || most > MAX_BLOB || most * (WHOLE - LEAST) < (most - least) * WHOLE {
+        return None;
+    }
+    let contents = renames::blob(&repo.git, file.id)?;
+    Some(renames::common(&renames::chunks(&contents, !is_binary(&contents)), chunks) * WHOLE / most)
 }
 
 /// All files of the tree, in its order.

@@ -2,7 +2,11 @@
 //! Trust: test only; `BULKHEAD_DIFF_REPOSITORY` names one more repository, of which `BULKHEAD_SLOW=1` compares 500 pairs.
 #![cfg(unix)]
 
+#[path = "../../../tests/support/dice.rs"]
+mod dice;
+mod drivers;
 mod generated;
+mod real;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -144,27 +148,4 @@ fn every_state_is_shown_as_git_shows_it() {
     }
     assert!(count > 20, "only {count} repositories");
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
-}
-
-#[test]
-fn commits_of_a_named_repository_are_shown_as_git_shows_them() {
-    let Some(repo) = std::env::var_os("BULKHEAD_DIFF_REPOSITORY").map(PathBuf::from) else { return };
-    let wanted = if std::env::var_os("BULKHEAD_SLOW").is_some_and(|value| value == "1") { 500 } else { 40 };
-    let list = Command::new("git").arg("-C").arg(&repo).args(["rev-list", "HEAD"]).output().expect("git is installed");
-    let list = String::from_utf8_lossy(&list.stdout);
-    let commits: Vec<&str> = list.lines().collect();
-    let mut worker = worker(&repo, &repo);
-    let (mut same, mut faults) = (0, Vec::new());
-    for number in 0..wanted {
-        let from = number * 7919 % (commits.len() - 1);
-        let span = [1, 1, 5, 40, 200][number % 5];
-        let to = (from + span).min(commits.len() - 1);
-        let (old, new) = (commits[to], commits[from]);
-        match compare(&mut worker, &repo, ask(Some(old), Some(new)), &[old, new]) {
-            Ok(()) => same += 1,
-            Err(fault) => faults.push(fault),
-        }
-    }
-    eprintln!("{same} of {wanted} agree");
-    assert!(faults.is_empty(), "{same} of {wanted} agree:\n{}", faults.join("\n"));
 }

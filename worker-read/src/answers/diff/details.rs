@@ -82,7 +82,8 @@ pub(in crate::answers) fn details(
     for pair in pairs {
         let item = Item::Pair(pair);
         let place = Place::of(&item);
-        if after.as_ref().is_some_and(|after| place <= *after) {
+        let before = after.as_ref().is_some_and(|after| place <= *after);
+        if before && !printer.is_demanding() {
             continue;
         }
         if let Err(why) = pace.look() {
@@ -95,7 +96,7 @@ pub(in crate::answers) fn details(
             answer = stopped(answer, why);
             break;
         }
-        let Some(row) = row else { continue };
+        let Some(row) = row.filter(|_| !before) else { continue };
         if !room.take(&row) {
             answer.truncated = true;
             break;

@@ -27,7 +27,11 @@ use gix::diff::blob::Algorithm;
 fn printed_row(printer: &mut Printer<'_>, item: &Item) -> Option<FileChange> {
     match item {
         Item::Pair(pair) => printer.patch(pair).map(|patch| row(pair, &patch)),
-        Item::Named(path) => Some(unmerged_row(path)),
+        Item::Named(path) => {
+            // Git asks for its driver before it sees that there is nothing to count
+            printer.demand(path);
+            Some(unmerged_row(path))
+        }
         Item::Combined(unmerged) => Some(unmerged_row(&unmerged.sides[0].path)),
     }
 }

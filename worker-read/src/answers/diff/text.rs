@@ -91,19 +91,29 @@ fn pages(
     for item in items {
         let place = Place::of(item);
         let start = match cursor {
-            Some(Cursor::Text(at, hunk, line)) if *at == place => (*hunk, *line),
-            Some(Cursor::Text(at, ..) | Cursor::Row(at)) if place < *at => continue,
-            Some(Cursor::Row(at)) if *at == place => continue,
-            _ => (0, 0),
+            Some(Cursor::Text(at, hunk, line)) if *at == place => Some((*hunk, *line)),
+            Some(Cursor::Text(at, ..)) if place < *at => None,
+            Some(Cursor::Row(at)) if place <= *at => None,
+            _ => Some((0, 0)),
         };
+        if start.is_none() && !printer.is_demanding() {
+            continue;
+        }
         let stopped = |answer: &mut TextDiff, page: &mut Page, why| {
             answer.partial = status::partial(Some(why), None);
-            page.next.get_or_insert(Cursor::Text(place.clone(), start.0, start.1));
+            let again = cursor.filter(|_| start.is_none()).cloned();
+            let (hunk, line) = start.unwrap_or_default();
+            page.next.get_or_insert(again.unwrap_or(Cursor::Text(place.clone(), hunk, line)));
         };
         if let Err(why) = pace.look() {
             stopped(answer, &mut page, why);
             break;
         }
+        let Some(start) = start else {
+            // what was on a page before decides how what follows is compared
+            printed(printer, item);
+            continue;
+        };
         if page.next.is_some() && page.bytes > MAX_SCAN {
             answer.partial = Some(Partial {
                 reason: "scan-limit".to_owned(),
@@ -179,13 +189,16 @@ fn rows(
             Some(Cursor::Text(at, ..)) => place < *at,
             None => false,
         };
-        if before {
+        if before && !printer.is_demanding() {
             continue;
         }
         let row = if pace.look().is_err() { None } else { printed_row(printer, item) };
         let stopped = pace.stopped();
         // what the call's end cut short would pass for a file that is left out
         let row = row.filter(|_| stopped.is_none());
+        if before && stopped.is_none() {
+            continue;
+        }
         if let Some(row) = &row
             && budget.take(row)
         {
@@ -193,7 +206,8 @@ fn rows(
             last = Some(place);
         } else if row.is_some() || stopped.is_some() {
             answer.truncated = true;
-            answer.next_cursor = last.map(|last| Cursor::Row(last).text());
+            let next = last.map(Cursor::Row).or_else(|| cursor.filter(|_| before).cloned());
+            answer.next_cursor = next.map(|next| next.text());
             answer.partial = answer.partial.take().or_else(|| status::partial(stopped, None));
             break;
         } else {

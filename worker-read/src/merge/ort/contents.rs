@@ -8,17 +8,15 @@ use crate::{
         contents::is_binary,
         lines::{AT_ONCE, MAX_LINES},
     },
-    merge::{scratch::Scratch, submodule},
+    merge::{
+        submodule,
+        text::{Merged, OnConflict, merge},
+    },
 };
 use bulkhead_contract::failure::ReadFailure;
 use gix::{
     bstr::ByteSlice as _,
-    diff::blob::InternedInput,
-    merge::plumbing::blob::{
-        BuiltinDriver, PlatformRef, Resolution, ResourceKind,
-        builtin_driver::{self, text},
-        platform::{builtin_merge::Pick, merge::Options},
-    },
+    merge::plumbing::blob::{BuiltinDriver, ResourceKind, builtin_driver::text::Conflict, platform::merge::Options},
     objs::{Kind, Write as _, tree::EntryKind},
 };
 
@@ -102,59 +100,58 @@ impl Merge<'_, '_> {
             platform.set_resource(entry.1, entry.0, path.as_bstr(), kind, scratch).map_err(|_| scratch.failure())?;
         }
         let options = Options { is_virtual_ancestor: self.level > 0, ..self.resources.content };
-        let mut prepared = platform.prepare_merge(scratch, options).map_err(|_| scratch.failure())?;
-        if let text::Conflict::Keep { marker_size, .. } = &mut prepared.options.text.conflict {
-            *marker_size = marker_size.saturating_add(longer);
-        }
+        let prepared = platform.prepare_merge(scratch, options).map_err(|_| scratch.failure())?;
+        let versions = [prepared.ancestor, prepared.current, prepared.other].map(|side| side.data.as_slice());
+        // drivers of the configuration are not among those that are known here
+        let driver = prepared.configured_driver().err().unwrap_or_default();
+        let text = match versions {
+            [Some(base), Some(left), Some(right)] if ![base, left, right].into_iter().any(is_binary) => {
+                Some([base, left, right])
+            }
+            _ => None,
+        };
+        let (Some([over, left, right]), BuiltinDriver::Text | BuiltinDriver::Union) = (text, driver) else {
+            // no text to merge: below another merge what both come from stands in, and nobody is asked
+            return match base.1 {
+                _ if self.level == 0 => Ok((ours.1, false, true)),
+                id if id == null => {
+                    Ok((scratch.write_buf(Kind::Blob, b"").map_err(|_| scratch.failure())?, true, true))
+                }
+                id => Ok((id, true, true)),
+            };
+        };
+        let length = match prepared.options.text.conflict {
+            Conflict::Keep { marker_size, .. } => marker_size.get().saturating_add(longer),
+            _ => Conflict::DEFAULT_MARKER_SIZE.saturating_add(longer),
+        };
         let moved = names[1] != names[2] || names[0] != names[1];
         let label = |side: usize| {
             let label = self.labels[side - 1].as_bytes();
             if moved { [label, b":", names[side]].concat() } else { label.to_vec() }
         };
         let (current, other) = (label(1), label(2));
-        let labels = text::Labels { ancestor: None, current: Some(current.as_bstr()), other: Some(other.as_bstr()) };
-        let (out, pick, resolution) = merged(scratch, &prepared, labels)?;
-        let id = prepared
-            .id_by_pick(pick, &out, |bytes| scratch.write_buf(Kind::Blob, bytes))
-            .map_err(|_| scratch.failure())?
-            .unwrap_or(if pick == Pick::Theirs { theirs.1 } else { ours.1 });
-        Ok((id, resolution != Resolution::Conflict, pick != Pick::Buffer))
+        let on_conflict = match driver {
+            BuiltinDriver::Union => OnConflict::Union,
+            _ => OnConflict::Mark { length: usize::from(length), names: [&current, &other] },
+        };
+        let lines = |text: &[u8]| text.iter().filter(|&&byte| byte == b'\n').count();
+        let lines: usize = [over, left, right].into_iter().map(lines).sum();
+        if lines > 2 * MAX_LINES {
+            return Err(scratch.too_many_lines());
+        }
+        let Merged { text, clean } = if lines <= AT_ONCE {
+            merge(over, left, right, on_conflict)
+        } else {
+            // longer than any look at the clock may be put off
+            let texts = [over, left, right].map(<[u8]>::to_vec);
+            let is_union = matches!(on_conflict, OnConflict::Union);
+            let work = move || {
+                let marks = OnConflict::Mark { length: usize::from(length), names: [&current, &other] };
+                merge(&texts[0], &texts[1], &texts[2], if is_union { OnConflict::Union } else { marks })
+            };
+            aside::run(scratch.pace, work).map_err(|stopped| scratch.stopped(stopped))?
+        };
+        let id = scratch.write_buf(Kind::Blob, &text).map_err(|_| scratch.failure())?;
+        Ok((id, clean, false))
     }
-}
-
-/// Merges what was prepared. Where that takes longer than any look at the clock may be put off, on a thread of its own.
-fn merged(
-    scratch: &Scratch<'_>,
-    prepared: &PlatformRef<'_>,
-    labels: text::Labels<'_>,
-) -> Result<(Vec<u8>, Pick, Resolution), ReadFailure> {
-    let sides = [&prepared.current, &prepared.ancestor, &prepared.other].map(|side| side.data.as_slice());
-    let texts = sides.map(Option::unwrap_or_default);
-    let lines: usize = texts.iter().map(|text| text.iter().filter(|&&byte| byte == b'\n').count()).sum();
-    let driver = prepared.configured_driver().err().unwrap_or(BuiltinDriver::Text);
-    let is_text = driver != BuiltinDriver::Binary && !texts.iter().any(|text| is_binary(text));
-    if is_text && lines > 2 * MAX_LINES {
-        return Err(scratch.too_many_lines());
-    }
-    let mut out = Vec::new();
-    if !is_text || lines <= AT_ONCE {
-        let merged = prepared.merge(&mut out, labels, &Default::default()).map_err(|_| scratch.failure())?;
-        return Ok((out, merged.0, merged.1));
-    }
-    let mut options = prepared.options.text;
-    if driver == BuiltinDriver::Union {
-        options.conflict = text::Conflict::ResolveWithUnion;
-    }
-    let texts = texts.map(<[u8]>::to_vec);
-    let [current, other] = [labels.current, labels.other].map(|label| label.map(ToOwned::to_owned));
-    let merge = move || {
-        let [ours, base, theirs] = &texts;
-        let (current, other) = (current.as_ref().map(AsRef::as_ref), other.as_ref().map(AsRef::as_ref));
-        let labels = text::Labels { ancestor: None, current, other };
-        let mut input = InternedInput::new(&[][..], &[]);
-        let resolution = builtin_driver::text(&mut out, &mut input, labels, ours, base, theirs, options);
-        (out, resolution)
-    };
-    let (out, resolution) = aside::run(scratch.pace, merge).map_err(|stopped| scratch.stopped(stopped))?;
-    Ok((out, Pick::Buffer, resolution))
 }

@@ -1,0 +1,126 @@
+//! Texts merge byte for byte as `git merge-tree` merges them, conflict markers and all.
+//! Trust: test only; the judge is the real git. `BULKHEAD_SEED=N` repeats a run, `BULKHEAD_SLOW=1` makes it longer.
+#![cfg(unix)]
+
+mod support;
+
+#[path = "../../tests/support/dice.rs"]
+mod dice;
+
+use bulkhead_worker_read::merge::text::{Merged, OnConflict, merge};
+use dice::Dice;
+use std::{fs, path::Path};
+use support::{git, git_line, try_git};
+
+/// Few lines, so that they are met again and changes can slide; some are indented, some hold no letter.
+const LINES: &[&str] = &["call(a)", "    x", "    x", "    y", "}", "", "{", "\t\tz", "end", "    }", "b", "c"];
+
+/// The three versions of a text.
+type Versions = [Vec<u8>; 3];
+
+fn text(lines: &[Vec<u8>]) -> Vec<u8> {
+    lines.concat()
+}
+
+/// A base, and two sides with a few edits each.
+fn versions(dice: &mut Dice) -> Versions {
+    let end: &[u8] = if dice.below(6) == 0 { b"\r\n" } else { b"\n" };
+    let line = |dice: &mut Dice| [LINES[dice.below(LINES.len())].as_bytes(), end].concat();
+    let base: Vec<Vec<u8>> = (0..dice.below(40)).map(|_| line(dice)).collect();
+    let side = |dice: &mut Dice| {
+        let mut lines = base.clone();
+        for _ in 0..dice.below(4) {
+            let at = dice.below(lines.len() + 1);
+            let many = dice.below(5).min(lines.len() - at);
+            match dice.below(5) {
+                0 => drop(lines.drain(at..at + many)),
+                1 => lines.insert(at, line(dice)),
+                2 => {
+                    // a part again, as where a function is copied
+                    let copied = lines[at..at + many].to_vec();
+                    lines.splice(at..at, copied);
+                }
+                3 if at < lines.len() => lines[at] = line(dice),
+                _ => {
+                    let fresh: Vec<Vec<u8>> = (0..dice.below(6)).map(|_| line(dice)).collect();
+                    lines.splice(at..at + many, fresh);
+                }
+            }
+        }
+        if dice.below(8) == 0
+            && let Some(last) = lines.last_mut()
+        {
+            last.retain(|byte| !b"\r\n".contains(byte));
+        }
+        text(&lines)
+    };
+    [text(&base), side(dice), side(dice)]
+}
+
+/// Commits one version of every text; the commit.
+fn commit(dir: &Path, texts: &[Versions], version: usize, parent: Option<&str>) -> String {
+    for (number, versions) in texts.iter().enumerate() {
+        let name = format!("{number}.{}", if number.is_multiple_of(5) { "union" } else { "text" });
+        fs::write(dir.join(name), &versions[version]).expect("writable");
+    }
+    git(dir, &["add", "-A"]);
+    let tree = git_line(dir, &["write-tree"]).expect("a tree");
+    let mut arguments = vec!["commit-tree", &tree, "-m", "a version"];
+    arguments.extend(parent.iter().flat_map(|parent| ["-p", *parent]));
+    git_line(dir, &arguments).expect("a commit")
+}
+
+#[test]
+fn texts_merge_as_git_merges_them() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let dir = temp.path();
+    git(dir, &["init", "-q", "."]);
+    git(dir, &["config", "core.autocrlf", "false"]);
+    fs::write(dir.join(".gitattributes"), "*.union merge=union\n").expect("writable");
+    let mut dice = Dice::of_run();
+    let slow = std::env::var_os("BULKHEAD_SLOW").is_some_and(|value| value == "1");
+    let texts: Vec<Versions> = (0..if slow { 20_000 } else { 1_000 }).map(|_| versions(&mut dice)).collect();
+    let base = commit(dir, &texts, 0, None);
+    let [ours, theirs] = [1, 2].map(|side| commit(dir, &texts, side, Some(&base)));
+    for (name, id) in [("ours", &ours), ("theirs", &theirs)] {
+        git(dir, &["branch", name, id]);
+    }
+    let (output, _) = try_git(dir, &["merge-tree", "--write-tree", "--name-only", "-z", "ours", "theirs"]);
+    let output = String::from_utf8_lossy(&output).into_owned();
+    let tree = output.split('\0').next().expect("a tree comes first");
+    git(dir, &["read-tree", "-u", "--reset", tree]);
+    let conflicts: Vec<&str> = output.split('\0').skip(1).take_while(|name| !name.is_empty()).collect();
+    let (mut faults, mut conflicting) = (Vec::new(), 0);
+    for (number, [base, ours, theirs]) in texts.iter().enumerate() {
+        let union = number.is_multiple_of(5);
+        let name = format!("{number}.{}", if union { "union" } else { "text" });
+        let on_conflict = match union {
+            true => OnConflict::Union,
+            false => OnConflict::Mark { length: 7, names: [b"ours", b"theirs"] },
+        };
+        let mine = merge(base, ours, theirs, on_conflict);
+        let clean = !conflicts.contains(&name.as_str());
+        conflicting += usize::from(!clean);
+        let git = Merged { text: fs::read(dir.join(&name)).expect("it is in the merged tree"), clean };
+        if mine != git {
+            let show = |bytes: &[u8]| bytes.escape_ascii().to_string().replace("\\n", "\n  ");
+            faults.push(format!(
+                "{name}\nbase\n  {}\nours\n  {}\ntheirs\n  {}\ngit, clean {clean}\n  {}\nmine, clean {}\n  {}",
+                show(base),
+                show(ours),
+                show(theirs),
+                show(&git.text),
+                mine.clean,
+                show(&mine.text)
+            ));
+        }
+    }
+    eprintln!("{} texts, {conflicting} conflicting, {} differ", texts.len(), faults.len());
+    assert!(conflicting > texts.len() / 8, "only {conflicting} conflict");
+    assert!(
+        faults.is_empty(),
+        "{} differ:\n{}",
+        faults.len(),
+        faults.iter().take(5).cloned().collect::<Vec<_>>().join("\n")
+    );
+}
