@@ -29,7 +29,7 @@ impl Caches {
     /// Bytes for delta bases and for whole objects.
     pub(crate) fn bytes(self) -> (u64, usize) {
         match self {
-            Caches::Main => (26 << 20, 12 << 20),
+            Caches::Main => (20 << 20, 12 << 20),
             Caches::Nested => (3 << 19, 512 << 10),
         }
     }
@@ -37,7 +37,7 @@ impl Caches {
     /// Bytes for listings of directories.
     pub(crate) fn listing_bytes(self) -> usize {
         match self {
-            Caches::Main => 6 << 20,
+            Caches::Main => 12 << 20,
             Caches::Nested => 256 << 10,
         }
     }

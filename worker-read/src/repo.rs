@@ -5,11 +5,11 @@
 //!
 //! | Kept | Invalidated by | Bytes at most |
 //! |---|---|---|
-//! | unpacked delta bases | nothing: they go by object id | 26 MiB, and 6 MiB for each of two readers of a walk |
+//! | unpacked delta bases | nothing: they go by object id | 20 MiB, and 6 MiB for each of two readers of a walk |
 //! | unpacked objects | nothing: they go by object id | 12 MiB |
 //! | both of up to eight submodules | the version of the submodule's `.git`, and as its superproject | 16 MiB |
 //! | verdicts on contents | path, stat, object id, mode, attributes, settings: all are in the key | 10 MiB |
-//! | names in directories of the working tree | the stat of each directory | 6 MiB, and 256 KiB for each submodule |
+//! | names in directories of the working tree | the stat of each directory | 12 MiB, and 256 KiB for each submodule |
 //! | `.gitignore`, `.gitattributes` | the stat of each file | 4 MiB, and 256 KiB for each submodule |
 //! | `info/exclude`, `info/attributes` | the version of each file | 2 MiB |
 //! | commits that were measured, committer times | nothing: they go by object id | 2 MiB |
