@@ -34,12 +34,14 @@ fn every_process_has_given_up_its_rights() {
     let server = warm(&place);
     let launcher = process::launcher(server.pid());
     let supervisor = Process(server.pid());
-    for process in process::workers(server.pid()).into_iter().chain([supervisor, launcher]) {
+    let audit = process::of_kind(server.pid(), "audit");
+    assert_eq!(audit.len(), 1, "one process records");
+    for process in process::workers(server.pid()).into_iter().chain([supervisor, launcher]).chain(audit.clone()) {
         let who = process.arguments().join(" ");
         assert_eq!(field(process, "NoNewPrivs"), "1", "{who}");
         assert_eq!(field(process, "Seccomp"), "2", "{who}: a filter is on");
     }
-    for process in process::workers(server.pid()).into_iter().chain([supervisor]) {
+    for process in process::workers(server.pid()).into_iter().chain([supervisor]).chain(audit) {
         let who = process.arguments().join(" ");
         for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
             // an ordinary user's bounding set cannot be emptied; it is worth nothing without a privileged exec
@@ -52,7 +54,11 @@ fn every_process_has_given_up_its_rights() {
         let filters = field(worker, "Seccomp_filters").parse::<u32>().expect("a number");
         assert!(filters >= 2, "an allow-list and a kill-list: {filters}");
     }
-    assert_eq!(launcher.children(), process::workers(server.pid()), "the launcher has no other children");
+    let mut known = [process::workers(server.pid()), process::of_kind(server.pid(), "audit")].concat();
+    let mut children = launcher.children();
+    known.sort_by_key(|process| process.0);
+    children.sort_by_key(|process| process.0);
+    assert_eq!(children, known, "the launcher has no other children");
     assert!(server.finish().status.success());
 }
 
