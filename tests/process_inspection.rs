@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fs};
 use support::{
     Place, Repo, Server, Start,
     process::{self, Process},
-    unmet,
+    server, unmet,
 };
 
 /// A server with two warm workers. Secrets stand in its environment, as hosts put them there.
@@ -93,6 +93,26 @@ fn a_worker_holds_its_pipes_and_nothing_else() {
         let sees_both = rest.values().any(|t| t.starts_with(&one)) && rest.values().any(|t| t.starts_with(&two));
         assert!(!sees_both, "a worker holds files of two repositories: {held:?}");
     }
+    assert!(server.finish().status.success());
+}
+
+#[test]
+fn the_one_that_records_holds_one_ledger_and_no_key_file() {
+    let place = Place::new();
+    let server = warm(&place);
+    let ledger = place.home().join(".local/state/bulkhead/audit/mcp.jsonl").display().to_string();
+    let recorded = || std::fs::read_to_string(&ledger).is_ok_and(|text| text.contains("tool_call"));
+    assert!(process::until(server::PATIENCE, recorded), "a call is recorded");
+    let worker = process::of_kind(server.pid(), "audit").remove(0);
+    let Ok(entries) = fs::read_dir(worker.proc("fd")) else {
+        assert!(!support::is_root() && !unmet::unmet("the right to see another process's descriptors"));
+        return;
+    };
+    let targets = entries.flatten().filter_map(|e| Some(fs::read_link(e.path()).ok()?.display().to_string()));
+    let mut files: Vec<String> = targets.filter(|target| target.starts_with('/') && target != "/dev/null").collect();
+    files.sort();
+    assert_eq!(files, [ledger.clone(), ledger.clone(), format!("{ledger}.lock")], "to append, to read, to lock");
+    assert_eq!(field(worker, "Threads"), "1");
     assert!(server.finish().status.success());
 }
 

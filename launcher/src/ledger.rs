@@ -195,3 +195,103 @@ fn segment_name(name: &Segment) -> io::Result<SegmentName> {
 fn uuid(text: &str) -> io::Result<Uuid> {
     Uuid::read(text).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bulkhead_ledger::names::SegmentName;
+    use std::fs;
+
+    /// The worker's end, taken over, and the directory that is held from it.
+    struct Attack {
+        _keep: tempfile::TempDir,
+        path: PathBuf,
+        theirs: OwnedFd,
+        holder: Holder,
+    }
+
+    impl Attack {
+        fn new() -> Self {
+            let keep = tempfile::tempdir().expect("a directory");
+            let path = keep.path().canonicalize().expect("it is there").join("audit/mcp.jsonl");
+            let (ours, theirs) = handover::pair().expect("a pair");
+            let holder = Holder::new(ours, Some(path.clone())).expect("a socket");
+            Self { _keep: keep, path, theirs, holder }
+        }
+
+        fn ask(&mut self, request: &ToHolder) -> (FromHolder, Vec<OwnedFd>) {
+            let packet = codec::encode(request).expect("small");
+            handover::send(self.theirs.as_fd(), &packet, &[]).expect("there is room");
+            self.holder.serve().expect("it keeps to the edge");
+            let mut packet = vec![0; MAX_PACKET];
+            let (length, fds) = handover::receive(self.theirs.as_fd(), &mut packet, MAX_DESCRIPTORS).expect("an answer");
+            (codec::decode(&packet[..length]).expect("honest"), fds)
+        }
+
+        fn is_refused(&mut self, request: &ToHolder) -> bool {
+            matches!(self.ask(request), (FromHolder::Failed { .. }, fds) if fds.is_empty())
+        }
+
+        fn segment(&self, first: u64, last: u64) -> Segment {
+            let name = SegmentName { first, last, id: Uuid::v4([first as u8; 16]) };
+            fs::write(self.path.with_file_name(name.file_name("mcp.jsonl")), "{}\n").expect("ours");
+            segment(&name)
+        }
+    }
+
+    #[test]
+    fn descriptors_are_handed_over_and_not_kept() {
+        let mut attack = Attack::new();
+        let (opened, fds) = attack.ask(&ToHolder::OpenActive);
+        assert!(matches!(opened, FromHolder::Opened(_)) && fds.len() == 2);
+        let (done, fds) = attack.ask(&ToHolder::Lock);
+        assert!(done == FromHolder::Done && fds.len() == 1);
+        let lock = fs::File::from(fds.into_iter().next().expect("one"));
+        lock.lock().expect("free");
+        let (_, again) = attack.ask(&ToHolder::Lock);
+        let other = fs::File::from(again.into_iter().next().expect("one"));
+        assert!(other.try_lock().is_err(), "each has a lock of its own");
+        drop(lock);
+        assert!(other.try_lock().is_ok(), "and nobody here kept the first");
+    }
+
+    #[test]
+    fn history_cannot_be_pushed_out_or_deleted() {
+        let mut attack = Attack::new();
+        let (FromHolder::Opened(file), fds) = attack.ask(&ToHolder::OpenActive) else { panic!("not opened") };
+        let mut active = fs::File::from(fds.into_iter().next().expect("two"));
+        io::Write::write_all(&mut active, b"{\"a\":1}\n").expect("room");
+        let id = Uuid::v4([9; 16]).to_string();
+        let to = Segment { first: 1, last: 1, id: id.clone() };
+        assert!(attack.is_refused(&ToHolder::Rename { file, to }), "a file that is not full");
+        let kept: Vec<Segment> = (1..=KEEP_SEGMENTS as u64).map(|n| attack.segment(n, n)).collect();
+        assert!(attack.is_refused(&ToHolder::RemoveSegment(kept[0].clone())), "a segment that is kept");
+        let checkpoint = |next, id: &str| ToHolder::WriteCheckpoint { next, id: id.to_owned(), content: b"{}".to_vec() };
+        assert!(attack.is_refused(&checkpoint(2, &id)), "a checkpoint for nothing");
+        attack.segment(5, 5);
+        assert!(attack.is_refused(&ToHolder::RemoveSegment(kept[0].clone())), "no checkpoint stands for it");
+        assert!(attack.is_refused(&checkpoint(9, &id)), "a checkpoint for more than the oldest");
+        assert_eq!(attack.ask(&checkpoint(2, &id)).0, FromHolder::Done);
+        assert!(attack.is_refused(&ToHolder::RemoveSegment(kept[1].clone())), "not the oldest");
+        let name = CheckpointName { next: 2, id: Uuid::v4([9; 16]) }.file_name("mcp.jsonl");
+        assert!(attack.is_refused(&ToHolder::RemoveCheckpoint(name)), "the newest checkpoint");
+        for odd in ["mcp.jsonl", "../mcp.jsonl", "mcp.jsonl.checkpoint-/../../x"] {
+            assert!(attack.is_refused(&ToHolder::RemoveCheckpoint(odd.to_owned())), "{odd}");
+            assert!(attack.is_refused(&ToHolder::ReadCheckpoint(odd.to_owned())), "{odd}");
+        }
+        assert_eq!(attack.ask(&ToHolder::RemoveSegment(kept[0].clone())).0, FromHolder::Done);
+        let length = fs::metadata(&attack.path).expect("there").len();
+        assert!(attack.is_refused(&ToHolder::Cut { file, from: length, to: 0 }), "a line that has its end");
+        assert_eq!(fs::read(&attack.path).expect("there"), b"{\"a\":1}\n");
+    }
+
+    #[test]
+    fn what_is_no_request_ends_it() {
+        let mut attack = Attack::new();
+        handover::send(attack.theirs.as_fd(), &[250, 1, 2], &[]).expect("there is room");
+        assert_eq!(attack.holder.serve(), Err(Over::Broken));
+        let Attack { mut holder, theirs, .. } = Attack::new();
+        drop(theirs);
+        assert_eq!(holder.serve(), Err(Over::Closed));
+    }
+}

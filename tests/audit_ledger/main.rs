@@ -7,5 +7,6 @@ mod support;
 #[cfg(target_os = "linux")]
 mod faults;
 mod records;
+mod rotation;
 mod shared;
 mod world;
