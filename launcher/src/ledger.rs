@@ -224,7 +224,8 @@ mod tests {
             handover::send(self.theirs.as_fd(), &packet, &[]).expect("there is room");
             self.holder.serve().expect("it keeps to the edge");
             let mut packet = vec![0; MAX_PACKET];
-            let (length, fds) = handover::receive(self.theirs.as_fd(), &mut packet, MAX_DESCRIPTORS).expect("an answer");
+            let (length, fds) =
+                handover::receive(self.theirs.as_fd(), &mut packet, MAX_DESCRIPTORS).expect("an answer");
             (codec::decode(&packet[..length]).expect("honest"), fds)
         }
 
@@ -266,7 +267,8 @@ mod tests {
         assert!(attack.is_refused(&ToHolder::Rename { file, to }), "a file that is not full");
         let kept: Vec<Segment> = (1..=KEEP_SEGMENTS as u64).map(|n| attack.segment(n, n)).collect();
         assert!(attack.is_refused(&ToHolder::RemoveSegment(kept[0].clone())), "a segment that is kept");
-        let checkpoint = |next, id: &str| ToHolder::WriteCheckpoint { next, id: id.to_owned(), content: b"{}".to_vec() };
+        let checkpoint =
+            |next, id: &str| ToHolder::WriteCheckpoint { next, id: id.to_owned(), content: b"{}".to_vec() };
         assert!(attack.is_refused(&checkpoint(2, &id)), "a checkpoint for nothing");
         attack.segment(5, 5);
         assert!(attack.is_refused(&ToHolder::RemoveSegment(kept[0].clone())), "no checkpoint stands for it");

@@ -134,6 +134,11 @@ impl Queue {
         }
     }
 
+    /// Groups that were handed over and not answered.
+    pub fn groups_under_way(&self) -> usize {
+        self.sent.len()
+    }
+
     /// Nothing waits and nothing is under way.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.sent.is_empty() && self.gap.is_none()

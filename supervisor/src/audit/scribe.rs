@@ -7,8 +7,13 @@ use super::{
 };
 use crate::log;
 use bulkhead_ipc::edge::audit::{Fault, FromAudit, Known, Standing, ToAudit};
-use std::{future::pending, rc::Rc};
-use tokio::time::{Instant, sleep_until};
+use std::{future::pending, rc::Rc, time::Duration};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// How long a group may take: a disk that is slower than that hangs.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long a worker may take to end; one whose disk hangs cannot, and is left to the launcher.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// How one worker's time ended.
 enum End {
@@ -25,9 +30,14 @@ pub(super) async fn serve(shared: Rc<Shared>) {
         let end = match Clerk::start(&shared.carrier).await {
             Ok(mut clerk) => {
                 let end = live(&shared, &mut clerk, &mut pause).await;
+                if let End::Fell(Fall { why, for_good: false }) = &end {
+                    shared.set(Health::Failing(why.clone()));
+                }
                 let name = clerk.name().to_owned();
-                let ended = clerk.end().await;
-                log::info(&format!("{name} ended: {ended}"));
+                match timeout(ENDING, clerk.end()).await {
+                    Ok(ended) => log::info(&format!("{name} ended: {ended}")),
+                    Err(_) => log::warn(&format!("{name} does not end")),
+                }
                 end
             }
             Err(fall) => End::Fell(fall),
@@ -67,6 +77,12 @@ async fn live(shared: &Rc<Shared>, clerk: &mut Clerk, pause: &mut Pause) -> End 
     }
     // after a fault of the disk the worker lives, and the same events are tried again at this time
     let mut again: Option<Instant> = None;
+    // by when what is under way must be answered
+    let mut answer: Option<Instant> = None;
+    let at = async |time: Option<Instant>| match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    };
     loop {
         while again.is_none()
             && let Some((group, events)) = { shared.state.borrow_mut().queue.take() }
@@ -74,6 +90,7 @@ async fn live(shared: &Rc<Shared>, clerk: &mut Clerk, pause: &mut Pause) -> End 
             if let Err(fall) = clerk.post(&ToAudit::Append { group, events }) {
                 return End::Fell(fall);
             }
+            answer.get_or_insert(Instant::now() + ANSWER);
         }
         {
             let state = shared.state.borrow();
@@ -84,6 +101,8 @@ async fn live(shared: &Rc<Shared>, clerk: &mut Clerk, pause: &mut Pause) -> End 
         tokio::select! {
             message = clerk.next() => match message {
                 Ok(FromAudit::Recorded { group, faults, standing }) => {
+                    let under_way = shared.state.borrow().queue.groups_under_way();
+                    answer = (under_way > 1).then(|| Instant::now() + ANSWER);
                     match recorded(shared, group, &faults, standing) {
                         Ok(None) => *pause = Pause(Pause::FIRST),
                         Ok(Some(why)) => {
@@ -101,7 +120,11 @@ async fn live(shared: &Rc<Shared>, clerk: &mut Clerk, pause: &mut Pause) -> End 
                 Err(fall) => return End::Fell(fall),
             },
             () = shared.posted.notified() => {}
-            () = async { match again { Some(at) => sleep_until(at).await, None => pending().await } } => again = None,
+            () = at(again) => again = None,
+            () = at(answer) => {
+                let why = format!("nothing was recorded within {} s", ANSWER.as_secs());
+                return End::Fell(Fall { why, for_good: false });
+            }
         }
     }
 }
