@@ -213,6 +213,38 @@ fn tail_export_and_head_show_what_stands_there() {
 }
 
 #[test]
+fn doctor_shows_the_process_that_records_and_a_head_to_keep_and_makes_no_ledger() {
+    let world = World::new();
+    let doctor = || {
+        let output = world.start().cwd(&world.repo).arguments(&["doctor", "--json"]).output();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)))
+    };
+    let report = doctor();
+    assert_eq!((&report["audit"]["mode"], &report["audit"]["facts"]["head"]), (&json!("best-effort"), &Value::Null));
+    assert_eq!(report["audit"]["facts"]["problem"], Value::Null, "{report}");
+    assert!(!world.place.home().join(".local").exists(), "looking makes nothing");
+    let processes = report["processes"].as_array().expect("a list");
+    let records = processes.iter().find(|of| of["process"] == "worker-audit").expect("it is looked at");
+    #[cfg(target_os = "linux")]
+    for of in [&records["report"]["rows"], &records["probe"]["rows"]] {
+        let rows = of.as_array().expect("rows");
+        assert!(!rows.is_empty() && rows.iter().all(|row| row["sufficient"] == true), "{rows:?}");
+    }
+    world.init();
+    let mut server = world.server(&[]);
+    world.read(&mut server);
+    world.until("tool_call", 1);
+    assert!(server.finish().status.success());
+    let facts = doctor()["audit"]["facts"].clone();
+    let head: Value = serde_json::from_str(facts["head"].as_str().expect("a head")).expect("an object");
+    assert_eq!((&head["sequence"], &head["signatureKeyId"]), (&json!(2), &facts["key"]));
+    let kept = world.place.at("head.json");
+    fs::write(&kept, head.to_string()).expect("ours");
+    let (code, said) = world.verify(&["--since", utf8(&kept)]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
 fn empty_names_of_files_are_mistakes() {
     let world = World::new();
     for variable in ["BULKHEAD_AUDIT_LEDGER", "FLUXGIT_MCP_AUDIT_LOG", "FLUXGIT_MCP_AUDIT_SIGN_KEY"] {
