@@ -293,6 +293,16 @@ fn a_queue_that_nobody_empties_is_bounded_and_the_gap_is_told() {
     });
     paused(async {
         let scripted = Scripted::default();
+        let audit = audit(&scripted, Mode::Required, &[]);
+        for _ in 0..CAPACITY {
+            assert_eq!(audit.admit().await, Ok(()), "there is room in time");
+            note(&audit, 3);
+        }
+        sleep(LONG).await;
+        assert_eq!(places(&scripted).len(), 3 * CAPACITY + 1, "whoever must be recorded waits for room");
+    });
+    paused(async {
+        let scripted = Scripted::default();
         let audit = audit(&scripted, Mode::BestEffort, &[Plan::Stuck]);
         note(&audit, 1);
         assert!(timeout(LONG, audit.close()).await.is_ok(), "the end does not wait for it");

@@ -188,16 +188,21 @@ impl Audit {
         Entry::begin(self.clone(), tool, arguments, client)
     }
 
-    /// Whether a call may begin. Where every call must be recorded, this waits until it is known whether that is possible.
+    /// Whether a call may begin. Where every call must be recorded, this waits until it is known whether that is possible,
+    /// and until there is room in the queue: only then does a call wait for the disk.
     ///
     /// # Errors
     /// Why it may not.
     pub async fn admit(&self) -> Result<(), String> {
         let Some(shared) = self.0.as_ref().filter(|shared| shared.mode == Mode::Required) else { return Ok(()) };
         shared.run();
-        let ready = |health: &Health| !matches!(health, Health::Idle | Health::Starting | Health::Opening);
-        if timeout(STARTING, shared.until(ready)).await.is_err() {
-            return Err("the worker that records did not start in time".to_owned());
+        let known = |state: &State| match state.health {
+            Health::Idle | Health::Starting | Health::Opening => false,
+            Health::Recording => state.queue.has_room(),
+            Health::Failing(_) | Health::Lost(_) => true,
+        };
+        if timeout(STARTING, shared.until(known)).await.is_err() {
+            return Err("the worker that records is not ready in time".to_owned());
         }
         self.unrecorded().map_or(Ok(()), Err)
     }
@@ -207,7 +212,7 @@ impl Audit {
         if let Some(shared) = &self.0
             && shared.running.get()
         {
-            let known = |health: &Health| !matches!(health, Health::Idle | Health::Starting);
+            let known = |state: &State| !matches!(state.health, Health::Idle | Health::Starting);
             let _ = timeout(KNOWING, shared.until(known)).await;
         }
     }
@@ -289,8 +294,8 @@ impl Shared {
         }
     }
 
-    async fn until(&self, holds: impl Fn(&Health) -> bool) {
-        while !holds(&self.state.borrow().health) {
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
+        while !holds(&self.state.borrow()) {
             self.changed.notified().await;
         }
     }

@@ -1,11 +1,12 @@
 //! Events that wait, events that were handed over, and how many were lost: bounded, in order, nothing dropped unsaid.
 //! Trust: the supervisor's own bookkeeping; callers can fill it and never make it grow.
 
+use bulkhead_contract::limits::MAX_OPEN_REQUESTS;
 use bulkhead_ipc::edge::audit::{Event, Kind, MAX_EVENTS, Outcome, Scope};
 use std::collections::VecDeque;
 
 /// Events that wait or are under way at most.
-pub const CAPACITY: usize = 1024;
+pub const CAPACITY: usize = 2048;
 /// Groups that are under way at most: what a thread's queue holds.
 const GROUPS: usize = 4;
 
@@ -42,6 +43,11 @@ impl Queue {
     /// No further event can be held.
     pub fn is_full(&self) -> bool {
         self.gap.is_some() || self.len() >= CAPACITY
+    }
+
+    /// Every call that may be open could end now, and be held.
+    pub fn has_room(&self) -> bool {
+        self.gap.is_none() && self.len() + MAX_OPEN_REQUESTS < CAPACITY
     }
 
     /// Puts an event behind all others, and gives it its place.
