@@ -194,8 +194,8 @@ fn of_process(out: &mut String, facts: &ProcessFacts) {
     if facts.process == "launcher" {
         let _ = writeln!(
             out,
-            "  no walls        it starts workers, so it keeps the files and programs of its user; it hears requests of the\n  \
-                              supervisor alone, and ends at anything else than spawn, kill and status"
+            "  no walls        it starts workers, so it keeps the files and programs of its user; it hears spawn,\n  \
+                              kill and status of the supervisor, and worker-audit's requests for the ledger's files"
         );
     }
     of_report(out, "confined by", facts.report.as_ref());

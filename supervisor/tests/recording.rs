@@ -151,7 +151,7 @@ async fn run(
                     return Ended::Signal(9);
                 }
                 let sequence = script.recorded.borrow().len() as u64;
-                let last = (sequence > 0).then(|| Known { sequence, hash: [1; 32], ledger: None });
+                let last = (sequence > 0).then_some(Known { sequence, hash: [1; 32], ledger: None });
                 say(FromAudit::Recorded { group, faults, standing: Standing { last, notices: vec![] } }).await;
             }
             other => panic!("{other:?}"),
