@@ -6,7 +6,7 @@
 //! with one sync as are waiting.
 #![forbid(unsafe_code)]
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub mod directory;
 mod event;
 pub mod fingerprint;
