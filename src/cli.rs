@@ -106,6 +106,27 @@ pub struct Flags {
     #[arg(long, value_name = "ADDRESS", global = true)]
     pub gateway: Option<String>,
 
+    /// Whether calls are recorded in the ledger [default: best-effort]
+    ///
+    /// best-effort: every call is recorded where that is possible, and answers say where it is not. required: a call that
+    /// cannot be recorded is refused. off: nothing is recorded. No read waits for the disk.
+    #[arg(long, value_name = "HOW", value_enum, global = true)]
+    pub audit: Option<Audit>,
+
+    /// The ledger [default: audit/mcp.jsonl in the run directory]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub audit_ledger: Option<PathBuf>,
+
+    /// Ed25519 key that signs records, as unencrypted PKCS#8 PEM [default: the one that `audit init` made, if it did]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub audit_sign_key: Option<PathBuf>,
+
+    /// Write records with the contract's unkeyed fingerprints and without members of our own
+    ///
+    /// Whoever can read the ledger can then try out which arguments stood there.
+    #[arg(long, global = true)]
+    pub audit_compat: bool,
+
     /// Least severity of lines on standard error [default: warn]
     #[arg(long, value_name = "LEVEL", value_enum, global = true)]
     pub log: Option<Log>,
@@ -141,6 +162,40 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Verify a ledger: every record, the chain, the signatures
+    ///
+    /// Changes nothing and needs no more than the right to read. Without --require-signed, unsigned records are counted
+    /// and accepted; without --since and --expect-sequence, a ledger whose end was cut off looks whole.
+    #[command(
+        after_long_help = "EXIT STATUS\n  0  nothing is wrong\n  2  the command line is not well-formed, or a key \
+        or head cannot be read\n  3  the ledger is cut, forked, replaced, altered, or not signed as it should be; \
+        standard error says which and where"
+    )]
+    VerifyAudit {
+        /// The ledger's active file; rotated segments and checkpoints lie beside it
+        ledger: PathBuf,
+        /// Public key (SPKI PEM) that signatures are checked with (repeatable)
+        #[arg(long, value_name = "PEM")]
+        pubkey: Vec<PathBuf>,
+        /// Every record and every checkpoint must be signed
+        #[arg(long, requires = "pubkey")]
+        require_signed: bool,
+        /// The ledger must contain what this head states (a file that `audit head` printed)
+        #[arg(long, value_name = "HEAD")]
+        since: Option<PathBuf>,
+        /// The ledger must reach this sequence
+        #[arg(long, value_name = "N")]
+        expect_sequence: Option<u64>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The ledger that calls are recorded in: its key, its end, its records
+    Audit {
+        /// What to do
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Show what confines each process on this machine, measured in live processes
     #[command(after_long_help = "EXIT STATUS\n  0  what --isolation demands is met\n  1  bulkhead works, with less \
         isolation than it can have, or the current directory cannot be read\n  2  --isolation required is not met: \
@@ -152,6 +207,44 @@ pub enum Command {
     },
 }
 
+/// What to do with the ledger.
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Make the signing key, once; servers that start afterwards sign with it
+    Init,
+    /// Print a signed statement of where the ledger ends, to be kept outside the machine
+    ///
+    /// `verify-audit --since` fails on a ledger that does not contain what it states. Takes the key that signs records.
+    Head,
+    /// Show the last records, one a line; they are not verified
+    Tail {
+        /// Go on as records come
+        #[arg(short, long)]
+        follow: bool,
+        /// How many
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+        lines: usize,
+    },
+    /// Print records for other programs; they are not verified
+    Export {
+        /// Comma-separated values with a header (default)
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        /// Only records after this sequence
+        #[arg(long, value_name = "SEQUENCE", default_value_t = 0)]
+        since: u64,
+        /// Only records of this tool
+        #[arg(long, value_name = "TOOL")]
+        tool: Option<String>,
+        /// Only records with this result: success, error or blocked
+        #[arg(long, value_name = "RESULT", value_parser = ["success", "error", "blocked"])]
+        result: Option<String>,
+    },
+}
+
 /// `--isolation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Isolation {
@@ -160,6 +253,17 @@ pub enum Isolation {
     /// Go on and say what is missing.
     BestEffort,
     /// One process, no layers.
+    Off,
+}
+
+/// `--audit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Audit {
+    /// Refuse calls that cannot be recorded.
+    Required,
+    /// Go on, and say so.
+    BestEffort,
+    /// Record nothing.
     Off,
 }
 

@@ -3,7 +3,10 @@
 
 use crate::options::Options;
 use bulkhead_contract::isolation::{Demand, Report};
-use bulkhead_supervisor::doctor::{DoctorFacts, ProcessFacts};
+use bulkhead_supervisor::{
+    audit::Mode,
+    doctor::{AuditFacts, DoctorFacts, ProcessFacts},
+};
 use serde_json::{Value, json};
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -15,7 +18,11 @@ struct Verdict {
 }
 
 /// Examines and prints.
-pub fn run(options: Options, json: bool) -> ExitCode {
+pub fn run(mut options: Options, json: bool) -> ExitCode {
+    if !options.settings.audit.exists {
+        // looking makes no ledger: the worker then shows its jail alone
+        options.audit.init.ledger = None;
+    }
     // asked before the house is built, which leaves the current directory
     let here = std::env::current_dir().ok().and_then(|dir| dir.into_os_string().into_string().ok());
     let setting = Setting { here: here.is_some(), ..Setting::of(&options) };
@@ -46,6 +53,8 @@ struct Setting {
     roots: Vec<String>,
     roots_invalid: Option<String>,
     run_dir: Option<String>,
+    audit: Mode,
+    ledger_exists: bool,
 }
 
 impl Setting {
@@ -61,6 +70,8 @@ impl Setting {
             scope,
             roots: options.settings.roots_text.clone(),
             roots_invalid: options.ceiling.invalid.clone(),
+            audit: options.settings.audit.mode,
+            ledger_exists: options.settings.audit.exists,
             run_dir: options.run_dir.as_ref().map(|dir| dir.display().to_string()),
         }
     }
@@ -85,7 +96,14 @@ impl Setting {
             reasons.push("the current directory cannot be named".to_owned());
         }
         reasons.extend(deduplicated(facts.failures.clone()));
-        let refusing = self.roots_invalid.is_some() || (!short.is_empty() && self.demand == Demand::Required);
+        let unrecorded = facts.audit.as_ref().and_then(|audit| audit.problem.as_deref());
+        if let Some(why) = unrecorded {
+            let refused = if self.audit == Mode::Required { ", so every call is refused" } else { "" };
+            reasons.push(format!("calls are not recorded{refused}: {why}"));
+        }
+        let refusing = self.roots_invalid.is_some()
+            || (unrecorded.is_some() && self.audit == Mode::Required)
+            || (!short.is_empty() && self.demand == Demand::Required);
         Verdict { status: if refusing { 2 } else { u8::from(!reasons.is_empty()) }, reasons }
     }
 
@@ -102,9 +120,23 @@ impl Setting {
             "roots": self.roots,
             "rootsInvalid": self.roots_invalid,
             "runDirectory": self.run_dir,
+            "audit": { "mode": self.audit.name(), "facts": facts.audit },
             "repository": facts.repository,
             "processes": facts.processes,
         })
+    }
+
+    /// How calls are recorded, in one line.
+    fn audited(&self, facts: Option<&AuditFacts>) -> String {
+        let Some(facts) = facts else { return self.audit.name().to_owned() };
+        let ledger = facts.ledger.as_deref().unwrap_or("no ledger");
+        let signed = match &facts.key {
+            Some(key) if facts.key_locked => format!("signed by key {key}, which is kept out of swap"),
+            Some(key) => format!("signed by key {key}, which may be swapped out"),
+            None if !self.ledger_exists => "made with the first call".to_owned(),
+            None => "not signed; `bulkhead audit init` makes a key".to_owned(),
+        };
+        format!("{} — {ledger} ({signed})", self.audit.name())
     }
 
     fn text(&self, facts: &DoctorFacts, verdict: &Verdict) -> String {
@@ -121,11 +153,16 @@ impl Setting {
             line("", root);
         }
         line("run dir", self.run_dir.as_deref().unwrap_or("none: neither HOME nor XDG_STATE_HOME is set"));
+        line("audit", &self.audited(facts.audit.as_ref()));
+        if let Some(head) = facts.audit.as_ref().and_then(|audit| audit.head.as_deref()) {
+            line("checkpoint", head);
+        }
         line("repository", facts.repository.as_deref().unwrap_or("none here"));
         let mut workers = 0;
         for process in &facts.processes {
             workers += usize::from(process.process == "worker-read");
             let title = match workers {
+                _ if process.process == "worker-audit" => process.process.clone(),
                 0 => process.process.clone(),
                 1 => format!("{}, without a repository", process.process),
                 _ => format!("{}, of the repository here", process.process),
@@ -157,8 +194,8 @@ fn of_process(out: &mut String, facts: &ProcessFacts) {
     if facts.process == "launcher" {
         let _ = writeln!(
             out,
-            "  no walls        it starts workers, so it keeps the files and programs of its user; it hears requests of the\n  \
-                              supervisor alone, and ends at anything else than spawn, kill and status"
+            "  no walls        it starts workers, so it keeps the files and programs of its user; it hears spawn,\n  \
+                              kill and status of the supervisor, and worker-audit's requests for the ledger's files"
         );
     }
     of_report(out, "confined by", facts.report.as_ref());

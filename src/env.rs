@@ -70,12 +70,35 @@ pub const TOOLSETS: Variable = Variable {
     flag: "--toolsets",
     meaning: "Groups of tools to serve, separated by commas",
 };
+/// Recording of calls.
+pub const AUDIT: Variable = Variable {
+    name: "BULKHEAD_AUDIT",
+    aliases: &[],
+    flag: "--audit",
+    meaning: "required, best-effort or off; off too where FLUXGIT_MCP_AUDIT_DISABLED is set",
+};
+/// Where calls are recorded.
+pub const AUDIT_LEDGER: Variable = Variable {
+    name: "BULKHEAD_AUDIT_LEDGER",
+    aliases: &["FLUXGIT_MCP_AUDIT_LOG"],
+    flag: "--audit-ledger",
+    meaning: "File of the ledger that calls are recorded in",
+};
+/// What signs the records.
+pub const AUDIT_SIGN_KEY: Variable = Variable {
+    name: "BULKHEAD_AUDIT_SIGN_KEY",
+    aliases: &["FLUXGIT_MCP_AUDIT_SIGN_KEY"],
+    flag: "--audit-sign-key",
+    meaning: "File of the Ed25519 key that signs records",
+};
+/// The contract's switch: set, whatever it says, nothing is recorded unless we are told otherwise.
+pub const AUDIT_DISABLED: &str = "FLUXGIT_MCP_AUDIT_DISABLED";
 /// Severity of log lines.
 pub const LOG: Variable =
     Variable { name: "BULKHEAD_LOG", aliases: &[], flag: "--log", meaning: "warn, info or debug" };
 
 /// All of them, in the order of the help text.
-pub const ALL: [&Variable; 11] = [
+pub const ALL: [&Variable; 14] = [
     &ROOTS,
     &TRUST_OWNER,
     &ISOLATION,
@@ -86,6 +109,9 @@ pub const ALL: [&Variable; 11] = [
     &TOOLS,
     &RUN_DIR,
     &GATEWAY,
+    &AUDIT,
+    &AUDIT_LEDGER,
+    &AUDIT_SIGN_KEY,
     &LOG,
 ];
 

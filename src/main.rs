@@ -2,6 +2,7 @@
 //! Trust: a worker's arguments come from the launcher alone; the front door's come from the operator.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod call;
 mod cli;
 mod doctor;
@@ -35,6 +36,11 @@ fn main() -> ExitCode {
     match cli.command {
         None => serve::run(options),
         Some(cli::Command::Call { tool, arguments }) => call::run(options, &tool, &arguments),
+        Some(cli::Command::VerifyAudit { ledger, pubkey, require_signed, since, expect_sequence, json }) => {
+            let asked = audit::Asked { pubkey, require_signed, since, expect_sequence, json };
+            audit::verify(&ledger, &asked)
+        }
+        Some(cli::Command::Audit { command }) => audit::run(&options, &command),
         Some(cli::Command::Tools { json }) => tools::run(&options, json),
         Some(cli::Command::Doctor { json }) => doctor::run(options, json),
     }

@@ -2,6 +2,7 @@
 //! Trust: the operator's own words; every value is checked here once, and nothing later changes it.
 
 use crate::{
+    audit,
     cli::{self, Flags},
     env, gateway,
     roots::{self, Ceiling},
@@ -30,6 +31,8 @@ pub struct Options {
     pub settings: Settings,
     /// For the launcher's table, without a path.
     pub init: Init,
+    /// Of the ledger, for the launcher's table and the commands about it.
+    pub audit: audit::Settled,
     /// For `doctor`.
     pub ceiling: Ceiling,
     /// For `doctor` and everything that outlives a session; not created by asking.
@@ -55,13 +58,15 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
     let RunDirs { own: run_dir, settings: run_dirs, mut complaints } =
         run_dir::settle(flags.run_dir.as_deref(), cwd.as_deref(), home.as_deref()).map_err(Unusable)?;
     let gateway = gateway::settle(flags.gateway.as_deref(), &mut complaints).map_err(Unusable)?;
+    let audit = audit::settle(flags, demand, run_dir.as_deref(), cwd.as_deref()).map_err(Unusable)?;
     let there = run_dirs.iter().filter(|dir| dir.exists);
     let told_run_dirs = there.map(|dir| bytes(dir.path.clone().into())).collect();
     let cores = bulkhead_sandbox::identity::processors().min(MAX_CORES);
     let settings = Settings {
         demand,
         deadline: Duration::from_secs(number(flags.deadline, &env::DEADLINE, 1..=3600, limits::DEFAULT_DEADLINE_SECS)?),
-        tool_names: match choice(flags.tool_names, &env::TOOL_NAMES)?.unwrap_or(cli::ToolNames::Auto) {
+        tool_names: match choice(flags.tool_names, &env::TOOL_NAMES).map_err(Unusable)?.unwrap_or(cli::ToolNames::Auto)
+        {
             cli::ToolNames::Auto => ToolNames::Auto,
             cli::ToolNames::Dotted => ToolNames::Dotted,
             cli::ToolNames::Underscore => ToolNames::Underscore,
@@ -79,7 +84,8 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         roots_invalid: ceiling.invalid.clone().map(|details| RootsInvalid { source: ceiling.source.clone(), details }),
         run_dirs,
         gateway,
-        log: match choice(flags.log, &env::LOG)?.unwrap_or(cli::Log::Warn) {
+        audit: audit.settings.clone(),
+        log: match choice(flags.log, &env::LOG).map_err(Unusable)?.unwrap_or(cli::Log::Warn) {
             cli::Log::Warn => LogLevel::Warn,
             cli::Log::Info => LogLevel::Info,
             cli::Log::Debug => LogLevel::Debug,
@@ -101,11 +107,11 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         memory: megabytes << 20,
         threads: u32::try_from(cores).unwrap_or(1),
     };
-    Ok(Options { settings, init, ceiling, run_dir, complaints })
+    Ok(Options { settings, init, audit, ceiling, run_dir, complaints })
 }
 
 fn demand(flags: &Flags) -> Result<Demand, Unusable> {
-    let asked = match choice(flags.isolation, &env::ISOLATION)? {
+    let asked = match choice(flags.isolation, &env::ISOLATION).map_err(Unusable)? {
         Some(cli::Isolation::Required) => Some(Demand::Required),
         Some(cli::Isolation::BestEffort) => Some(Demand::BestEffort),
         Some(cli::Isolation::Off) => Some(Demand::Off),
@@ -187,15 +193,19 @@ fn words(flag: &[String], variable: &env::Variable) -> Result<Vec<String>, Unusa
     Ok(words.into_iter().map(|word: String| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
 }
 
-fn choice<T: ValueEnum>(flag: Option<T>, variable: &env::Variable) -> Result<Option<T>, Unusable> {
+/// The choice that a flag, else a variable, spells.
+///
+/// # Errors
+/// One sentence that names the variable and what it accepts.
+pub fn choice<T: ValueEnum>(flag: Option<T>, variable: &env::Variable) -> Result<Option<T>, String> {
     if flag.is_some() {
         return Ok(flag);
     }
-    let Some(text) = variable.text().map_err(Unusable)? else { return Ok(None) };
+    let Some(text) = variable.text()? else { return Ok(None) };
     T::from_str(&text, false).map(Some).map_err(|_| {
         let known: Vec<String> =
             T::value_variants().iter().filter_map(|v| Some(v.to_possible_value()?.get_name().to_owned())).collect();
-        Unusable(format!("{}={text:?}: one of {}", variable.name, known.join(", ")))
+        format!("{}={text:?}: one of {}", variable.name, known.join(", "))
     })
 }
 
@@ -214,12 +224,14 @@ fn number(
     })
 }
 
+/// Bytes of a path as they go to a worker.
 #[cfg(unix)]
-fn bytes(text: OsString) -> Vec<u8> {
+pub fn bytes(text: OsString) -> Vec<u8> {
     std::os::unix::ffi::OsStringExt::into_vec(text)
 }
 
+/// Bytes of a path as they go to a worker.
 #[cfg(not(unix))]
-fn bytes(text: OsString) -> Vec<u8> {
+pub fn bytes(text: OsString) -> Vec<u8> {
     text.into_string().map_or_else(|text| text.to_string_lossy().into_owned().into_bytes(), String::into_bytes)
 }

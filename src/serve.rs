@@ -38,7 +38,8 @@ pub fn means(options: &Options) -> std::io::Result<Means> {
     #[cfg(target_os = "linux")]
     if options.settings.demand != Demand::Off {
         bulkhead_sandbox::inherited::shed();
-        let table = bulkhead_launcher::Table::new(options.init.clone()).map_err(std::io::Error::other)?;
+        let table = bulkhead_launcher::Table::new(options.init.clone(), options.audit.init.clone())
+            .map_err(std::io::Error::other)?;
         let forked = bulkhead_launcher::start(table)?;
         return Ok(Means::Launcher { socket: forked.socket, pid: forked.pid });
     }
@@ -47,8 +48,11 @@ pub fn means(options: &Options) -> std::io::Result<Means> {
         std::io::stderr(),
         "bulkhead: isolation is off: one process, nothing is confined; `bulkhead doctor` says what that means"
     );
-    let table = WorkerTable { read: |ends| bulkhead_worker_read::run(ends, false) };
-    Ok(Means::Threads { table, init: options.init.clone() })
+    let table = WorkerTable {
+        read: |ends| bulkhead_worker_read::run(ends, false),
+        audit: |ends| bulkhead_worker_audit::run(ends, bulkhead_worker_audit::Files::Own),
+    };
+    Ok(Means::Threads { table, init: options.init.clone(), audit: Box::new(options.audit.init.clone()) })
 }
 
 /// The exit status as a number from 0 to 255.

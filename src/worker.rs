@@ -18,10 +18,11 @@ pub fn run(kind: WorkerKind) -> ExitCode {
         channel::{Receiver, Sender, Stream, WorkerEnds},
         inbox::Inbox,
     };
+    // a person typed it: nothing was opened yet
+    let refuse = |e| crate::refuse(&format!("only the launcher starts workers ({e})"));
     let (requests, answers) = match bulkhead_sandbox::inherited::worker_pipes() {
         Ok(pipes) => pipes,
-        // a person typed it: nothing was opened yet
-        Err(e) => return crate::refuse(&format!("only the launcher starts workers ({e})")),
+        Err(e) => return refuse(e),
     };
     // argv[3] names the launcher: without it, nobody would end this process if the launcher ended before it was heard of
     let launcher = std::env::args().nth(3).and_then(|pid| pid.parse().ok());
@@ -33,6 +34,16 @@ pub fn run(kind: WorkerKind) -> ExitCode {
             WorkerEnds { requests: Receiver::new(Inbox::new(requests)), answers: Sender::new(Stream(answers)) },
             true,
         ),
+        WorkerKind::Audit => {
+            let socket = match bulkhead_sandbox::inherited::holder_socket() {
+                Ok(socket) => socket,
+                Err(e) => return refuse(e),
+            };
+            bulkhead_worker_audit::run(
+                WorkerEnds { requests: Receiver::new(Inbox::new(requests)), answers: Sender::new(Stream(answers)) },
+                bulkhead_worker_audit::Files::Held(socket),
+            );
+        }
     }
     ExitCode::SUCCESS
 }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fs};
 use support::{
     Place, Repo, Server, Start,
     process::{self, Process},
-    unmet,
+    server, unmet,
 };
 
 /// A server with two warm workers. Secrets stand in its environment, as hosts put them there.
@@ -34,12 +34,14 @@ fn every_process_has_given_up_its_rights() {
     let server = warm(&place);
     let launcher = process::launcher(server.pid());
     let supervisor = Process(server.pid());
-    for process in process::workers(server.pid()).into_iter().chain([supervisor, launcher]) {
+    let audit = process::of_kind(server.pid(), "audit");
+    assert_eq!(audit.len(), 1, "one process records");
+    for process in process::workers(server.pid()).into_iter().chain([supervisor, launcher]).chain(audit.clone()) {
         let who = process.arguments().join(" ");
         assert_eq!(field(process, "NoNewPrivs"), "1", "{who}");
         assert_eq!(field(process, "Seccomp"), "2", "{who}: a filter is on");
     }
-    for process in process::workers(server.pid()).into_iter().chain([supervisor]) {
+    for process in process::workers(server.pid()).into_iter().chain([supervisor]).chain(audit) {
         let who = process.arguments().join(" ");
         for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
             // an ordinary user's bounding set cannot be emptied; it is worth nothing without a privileged exec
@@ -52,7 +54,11 @@ fn every_process_has_given_up_its_rights() {
         let filters = field(worker, "Seccomp_filters").parse::<u32>().expect("a number");
         assert!(filters >= 2, "an allow-list and a kill-list: {filters}");
     }
-    assert_eq!(launcher.children(), process::workers(server.pid()), "the launcher has no other children");
+    let mut known = [process::workers(server.pid()), process::of_kind(server.pid(), "audit")].concat();
+    let mut children = launcher.children();
+    known.sort_by_key(|process| process.0);
+    children.sort_by_key(|process| process.0);
+    assert_eq!(children, known, "the launcher has no other children");
     assert!(server.finish().status.success());
 }
 
@@ -87,6 +93,26 @@ fn a_worker_holds_its_pipes_and_nothing_else() {
         let sees_both = rest.values().any(|t| t.starts_with(&one)) && rest.values().any(|t| t.starts_with(&two));
         assert!(!sees_both, "a worker holds files of two repositories: {held:?}");
     }
+    assert!(server.finish().status.success());
+}
+
+#[test]
+fn the_one_that_records_holds_one_ledger_and_no_key_file() {
+    let place = Place::new();
+    let server = warm(&place);
+    let ledger = place.home().join(".local/state/bulkhead/audit/mcp.jsonl").display().to_string();
+    let recorded = || std::fs::read_to_string(&ledger).is_ok_and(|text| text.contains("tool_call"));
+    assert!(process::until(server::PATIENCE, recorded), "a call is recorded");
+    let worker = process::of_kind(server.pid(), "audit").remove(0);
+    let Ok(entries) = fs::read_dir(worker.proc("fd")) else {
+        assert!(!support::is_root() && !unmet::unmet("the right to see another process's descriptors"));
+        return;
+    };
+    let targets = entries.flatten().filter_map(|e| Some(fs::read_link(e.path()).ok()?.display().to_string()));
+    let mut files: Vec<String> = targets.filter(|target| target.starts_with('/') && target != "/dev/null").collect();
+    files.sort();
+    assert_eq!(files, [ledger.clone(), ledger.clone(), format!("{ledger}.lock")], "to append, to read, to lock");
+    assert_eq!(field(worker, "Threads"), "1");
     assert!(server.finish().status.success());
 }
 

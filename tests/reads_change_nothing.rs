@@ -1,9 +1,9 @@
-//! No read writes a byte in a repository: not the index, not a lock, not a time.
+//! No read writes a byte in a repository or a home: not the index, not a lock, not a time. Records go to their own place.
 //! Trust: the whole directory is looked at before and after, with times, inodes and contents.
 
 mod support;
 
-use support::{Start, calls, fixtures, snapshot::Snapshot};
+use support::{Place, Start, calls, fixtures, snapshot::Snapshot};
 
 #[test]
 fn in_no_state_of_a_repository() {
@@ -17,8 +17,10 @@ fn in_no_state_of_a_repository() {
             }
         }
     }
+    let records = Place::new();
     let before = Snapshot::of(fixture.place.path());
-    let mut server = Start::new(&fixture.place).root(fixture.directory()).spawn();
+    let start = Start::new(&fixture.place).root(fixture.directory()).argument("--run-dir").argument(records.at("run"));
+    let mut server = start.spawn();
     let mut answers = 0;
     for entry in std::fs::read_dir(fixture.directory()).expect("it was just built") {
         let path = entry.expect("an entry").path();
@@ -32,6 +34,7 @@ fn in_no_state_of_a_repository() {
     let after = Snapshot::of(fixture.place.path());
     let changes = before.differences(&after);
     assert!(changes.is_empty(), "of {} entries:\n{}", before.len(), changes.join("\n"));
+    assert!(records.at("run/audit/mcp.jsonl").is_file(), "they were recorded, where that was asked for");
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub mod code {
     pub const POISONED: i64 = 10024;
     /// Too many requests are open.
     pub const BUSY: i64 = 10025;
+    /// The call cannot be recorded, and `--audit required` demands that every call is.
+    pub const UNRECORDED: i64 = 10026;
 }
 
 /// Stable name of a failed local read; travels as `error.data.reason` of code 10010.

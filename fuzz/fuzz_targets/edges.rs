@@ -5,7 +5,9 @@
 use bulkhead_ipc::{
     codec,
     edge::{
+        audit::{FromAudit, ToAudit},
         launcher::{FromLauncher, ToLauncher},
+        ledger::{FromHolder, ToHolder},
         read::{Answer, FromRead, ToRead},
     },
     frame,
@@ -17,6 +19,10 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = codec::decode::<FromRead>(bytes);
     let _ = codec::decode::<ToLauncher>(bytes);
     let _ = codec::decode::<FromLauncher>(bytes);
+    let _ = codec::decode::<ToAudit>(bytes);
+    let _ = codec::decode::<FromAudit>(bytes);
+    let _ = codec::decode::<ToHolder>(bytes);
+    let _ = codec::decode::<FromHolder>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();

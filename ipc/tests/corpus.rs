@@ -7,7 +7,9 @@ use bulkhead_ipc::{
     codec,
     edge::{
         FileId, WorkerKind,
+        audit::{self, FromAudit, ToAudit},
         launcher::{End, FromLauncher, StatusOf, ToLauncher},
+        ledger::{FromHolder, Segment, ToHolder},
         read::{Answer, Ask, Call, FromRead, Page, Place, Reply, ToRead},
     },
     frame,
@@ -38,7 +40,33 @@ fn seeds() -> Vec<Vec<u8>> {
         Ok(Reply::SelfProbe(Report { process: "worker-read".to_owned(), rows: Vec::new() })),
         Err(failure.clone()),
     ];
+    let event = audit::Event {
+        kind: audit::Kind::ToolCall,
+        tool: "repo.status".to_owned(),
+        result: audit::Outcome::Success,
+        scope: audit::Scope::Path([7; 32]),
+        arguments: Some([9; 32]),
+        session: "client:1".to_owned(),
+        duration_ms: 3,
+        summary: "answered".to_owned(),
+        reported: None,
+        timestamp: u64::MAX,
+        place: 1,
+        numbers: vec![("lost".to_owned(), 300)],
+        read_only: true,
+    };
+    let known = audit::Known { sequence: 7, hash: [1; 32], ledger: Some("id".to_owned()) };
+    let standing = audit::Standing { last: Some(known.clone()), notices: vec!["rotated".to_owned()] };
+    let fault = audit::Fault { index: 1, why: "full".to_owned(), again: true };
+    let segment = Segment { first: 1, last: 9, id: "id".to_owned() };
     let mut seeds = vec![
+        codec::encode(&ToAudit::Append { group: 1, events: vec![event; 2] }),
+        codec::encode(&ToAudit::Open { known: Some(known) }),
+        codec::encode(&FromAudit::Recorded { group: 1, faults: vec![fault], standing }),
+        codec::encode(&FromAudit::Lost { why: "cut".to_owned(), tampered: true }),
+        codec::encode(&ToHolder::Rename { file: FileId { dev: 1, ino: 2 }, to: segment.clone() }),
+        codec::encode(&ToHolder::WriteCheckpoint { next: 4, id: "id".to_owned(), content: vec![b'x'; 300] }),
+        codec::encode(&FromHolder::Listing { segments: vec![segment; 3], checkpoints: vec!["c".to_owned()] }),
         codec::encode(&ToRead::Call(Box::new(call))),
         codec::encode(&ToRead::Cancel { id: 1 }),
         codec::encode(&FromRead::Part { id: 1, last: true, bytes: vec![7; 300] }),
@@ -66,6 +94,10 @@ fn judge(bytes: &[u8]) {
     one::<FromRead>(bytes);
     one::<ToLauncher>(bytes);
     one::<FromLauncher>(bytes);
+    one::<ToAudit>(bytes);
+    one::<FromAudit>(bytes);
+    one::<ToHolder>(bytes);
+    one::<FromHolder>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();
@@ -80,6 +112,10 @@ fn every_seed_is_a_message_of_some_edge() {
             || codec::decode::<FromRead>(&seed).is_ok()
             || codec::decode::<ToLauncher>(&seed).is_ok()
             || codec::decode::<FromLauncher>(&seed).is_ok()
+            || codec::decode::<ToAudit>(&seed).is_ok()
+            || codec::decode::<FromAudit>(&seed).is_ok()
+            || codec::decode::<ToHolder>(&seed).is_ok()
+            || codec::decode::<FromHolder>(&seed).is_ok()
             || codec::decode_answer::<Answer>(&seed).is_ok();
         assert!(known, "{seed:?}");
     }

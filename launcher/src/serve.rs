@@ -1,7 +1,12 @@
 //! The launcher's loop: requests of the supervisor in, workers and their ends out.
 //! Trust: every packet may come from a taken-over supervisor; whatever is not one of the three small requests ends it all.
 
-use crate::{Table, outbox::Outbox, rate::Rate};
+use crate::{
+    Table,
+    ledger::{Holder, Over},
+    outbox::Outbox,
+    rate::Rate,
+};
 use bulkhead_ipc::{
     codec,
     edge::{
@@ -107,6 +112,8 @@ struct Launcher {
     children: BTreeSet<i32>,
     outbox: Outbox,
     rate: Rate,
+    /// The one worker-audit, and what is held for it until it closes its end.
+    auditor: Option<(i32, Option<Holder>)>,
     supervisor: u32,
     packet: Vec<u8>,
 }
@@ -122,6 +129,7 @@ impl Launcher {
             children: BTreeSet::new(),
             outbox: Outbox::default(),
             rate: Rate::new(Instant::now()),
+            auditor: None,
             supervisor: parent_id(),
             packet: vec![0; MAX_PACKET],
         })
@@ -139,13 +147,19 @@ impl Launcher {
         let mut wanted = PollFlags::empty();
         wanted.set(PollFlags::POLLIN, !self.outbox.is_full());
         wanted.set(PollFlags::POLLOUT, !self.outbox.is_empty());
-        let mut fds = [PollFd::new(self.socket.as_fd(), wanted), PollFd::new(self.deaths.fd(), PollFlags::POLLIN)];
+        let mut fds = vec![PollFd::new(self.socket.as_fd(), wanted), PollFd::new(self.deaths.fd(), PollFlags::POLLIN)];
+        let holder = self.auditor.as_ref().and_then(|(_, holder)| holder.as_ref());
+        fds.extend(holder.map(|holder| PollFd::new(holder.fd(), PollFlags::POLLIN)));
         match poll(&mut fds, PollTimeout::NONE) {
             Ok(_) => {}
             Err(Errno::EINTR) => return Ok(()),
             Err(e) => return Err(e.into()),
         }
-        let [socket, deaths] = fds.map(|fd| fd.revents().unwrap_or(PollFlags::all()));
+        let seen = |at: usize| fds.get(at).map_or(PollFlags::empty(), |fd| fd.revents().unwrap_or(PollFlags::all()));
+        let (socket, deaths, holder) = (seen(0), seen(1), seen(2));
+        if !holder.is_empty() {
+            self.hold()?;
+        }
         if !deaths.is_empty() {
             self.reap()?;
         }
@@ -160,6 +174,9 @@ impl Launcher {
 
     fn reap(&mut self) -> Result<(), Stop> {
         for (pid, ended) in self.deaths.drain() {
+            if self.auditor.as_ref().is_some_and(|(auditor, _)| *auditor == pid) {
+                self.auditor = None;
+            }
             // one that was never announced ended while it was being set up; its asker has heard `SpawnFailed`
             if self.children.remove(&pid) {
                 let end = match ended {
@@ -199,6 +216,9 @@ impl Launcher {
         if let Some(len) = path.as_ref().map(Vec::len).filter(|len| *len > MAX_SPAWN_PATH) {
             return Err(Stop::Violation(format!("a path of {len} bytes")));
         }
+        if kind == WorkerKind::Audit && path.is_some() {
+            return Err(Stop::Violation("a path for a worker-audit".to_owned()));
+        }
         if self.children.len() >= MAX_CHILDREN {
             return Err(Stop::Violation(format!("a worker beyond the {MAX_CHILDREN} that may live")));
         }
@@ -219,12 +239,16 @@ impl Launcher {
     }
 
     /// A running worker whose pipe holds its first frame, and our three ends in the order of [`FromLauncher::Spawned`].
-    fn start_worker(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<(i32, [OwnedFd; 3]), SpawnError> {
+    fn start_worker(&mut self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<(i32, [OwnedFd; 3]), SpawnError> {
         let frame = self
             .table
             .first_frame(kind, path)
             .map_err(|_| SpawnError { step: "first frame", errno: Errno::EMSGSIZE as i32 })?;
-        let child = spawn::worker(&self.image, kind.name())?;
+        let ends = self.holder_ends(kind)?;
+        let child = spawn::worker(&self.image, kind.name(), ends.as_ref().map(|(_, theirs)| theirs.as_fd()))?;
+        if let Some((holder, _theirs)) = ends {
+            self.auditor = Some((child.pid, Some(holder)));
+        }
         match fill(&child, &frame) {
             Ok(()) => Ok((child.pid, [child.requests, child.answers, child.stderr])),
             Err(e) => {
@@ -233,6 +257,31 @@ impl Launcher {
                 Err(SpawnError { step: "first frame", errno: e.raw_os_error().unwrap_or(Errno::EIO as i32) })
             }
         }
+    }
+
+    /// For a worker-audit: what is held for it, and its end of the socket to that. There is one at a time.
+    fn holder_ends(&self, kind: WorkerKind) -> Result<Option<(Holder, OwnedFd)>, SpawnError> {
+        if kind != WorkerKind::Audit {
+            return Ok(None);
+        }
+        let failed = |errno: i32| SpawnError { step: "socket of the ledger", errno };
+        if self.auditor.is_some() {
+            return Err(failed(Errno::EBUSY as i32));
+        }
+        let (ours, theirs) = handover::pair().map_err(|e| failed(e.raw_os_error().unwrap_or(Errno::EIO as i32)))?;
+        let holder = Holder::new(ours, self.table.ledger());
+        Ok(Some((holder.map_err(|e| failed(e.raw_os_error().unwrap_or(Errno::EIO as i32)))?, theirs)))
+    }
+
+    /// Answers what the worker-audit asks; ends it where it does not keep to the edge.
+    fn hold(&mut self) -> Result<(), Stop> {
+        let Some((pid, held)) = &mut self.auditor else { return Ok(()) };
+        let Some(Err(over)) = held.as_mut().map(Holder::serve) else { return Ok(()) };
+        *held = None;
+        if over == Over::Broken {
+            children::kill_child(*pid)?;
+        }
+        Ok(())
     }
 
     fn kill(&self, pid: i32) -> Result<(), Stop> {

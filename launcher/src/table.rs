@@ -4,7 +4,7 @@
 use bulkhead_ipc::{
     Error, codec,
     edge::{
-        WorkerKind,
+        WorkerKind, audit,
         launcher::MAX_SPAWN_PATH,
         read::{Init, ToRead},
     },
@@ -33,16 +33,18 @@ pub enum TableError {
 #[derive(Debug, Clone)]
 pub struct Table {
     read: Init,
+    audit: audit::Init,
 }
 
 impl Table {
-    /// The table with `read` for every worker-read; a path in it is dropped, because the path comes with the request.
+    /// The table with `read` for every worker-read and `audit` for every worker-audit; a path in `read` is dropped, because
+    /// the path comes with the request.
     ///
     /// # Errors
     /// [`TableError::TooLong`] when a first frame would not fit the pipe.
-    pub fn new(mut read: Init) -> Result<Self, TableError> {
+    pub fn new(mut read: Init, audit: audit::Init) -> Result<Self, TableError> {
         read.path = None;
-        let table = Self { read };
+        let table = Self { read, audit };
         for kind in WorkerKind::ALL {
             let len = table.first_frame(kind, None)?.len();
             if len > MAX_INIT {
@@ -58,6 +60,13 @@ impl Table {
         self.read.empty_root
     }
 
+    /// Where the ledger lies; `None` where there is none.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn ledger(&self) -> Option<std::path::PathBuf> {
+        use std::os::unix::ffi::OsStringExt as _;
+        self.audit.ledger.clone().map(|path| std::ffi::OsString::from_vec(path).into())
+    }
+
     /// The whole first frame, length word included, for a worker that is for `path`.
     ///
     /// # Errors
@@ -66,6 +75,7 @@ impl Table {
         debug_assert!(path.as_ref().is_none_or(|path| path.len() <= MAX_SPAWN_PATH));
         let body = match kind {
             WorkerKind::Read => codec::encode(&ToRead::Init(Box::new(Init { path, ..self.read.clone() })))?,
+            WorkerKind::Audit => codec::encode(&audit::ToAudit::Init(Box::new(self.audit.clone())))?,
         };
         frame::with_length(&body)
     }
@@ -91,11 +101,15 @@ mod tests {
         }
     }
 
+    fn audit_init() -> audit::Init {
+        audit::Init { demand: Default::default(), ledger: None, sign_key: None, compat: false, memory: 1 << 28 }
+    }
+
     #[test]
     fn the_longest_row_with_the_longest_path_fits_a_pipe() {
         let mut ceiling = MAX_INIT;
         let table = loop {
-            match Table::new(init(ceiling)) {
+            match Table::new(init(ceiling), audit_init()) {
                 Ok(table) => break table,
                 Err(TableError::TooLong { .. }) => ceiling -= 1,
                 Err(e) => panic!("{e}"),
@@ -108,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_path_is_never_part_of_the_table_and_passes_unchanged() {
-        let table = Table::new(init(10)).expect("short");
+        let table = Table::new(init(10), audit_init()).expect("short");
         for path in [None, Some(b"/a\nb/\xff\0".to_vec())] {
             let frame = table.first_frame(WorkerKind::Read, path.clone()).expect("short");
             let body = frame::read(&mut &frame[..]).expect("ours").expect("one frame");

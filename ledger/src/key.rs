@@ -138,7 +138,8 @@ impl Keys {
 }
 
 /// The private key that entries are signed with. Wiped when dropped; its text form and memory are the holder's care.
-pub struct PrivateKey(SigningKey);
+/// It stays at one address, so that this memory can be kept out of swap.
+pub struct PrivateKey(Box<SigningKey>);
 
 impl PrivateKey {
     /// Reads `-----BEGIN PRIVATE KEY-----` (unencrypted PKCS#8, version 1 or 2); line ends may be CRLF.
@@ -154,13 +155,13 @@ impl PrivateKey {
         if info.algorithm.oid != ALGORITHM_OID {
             return Err(KeyError::OtherAlgorithm);
         }
-        SigningKey::try_from(info).map(Self).map_err(|_| KeyError::Malformed)
+        SigningKey::try_from(info).map(Box::new).map(Self).map_err(|_| KeyError::Malformed)
     }
 
     /// A new key from 32 random bytes.
     #[must_use]
     pub fn from_seed(seed: &Zeroizing<[u8; 32]>) -> Self {
-        Self(SigningKey::from_bytes(seed))
+        Self(Box::new(SigningKey::from_bytes(seed)))
     }
 
     /// `-----BEGIN PRIVATE KEY-----`, for the one file that keeps it.
@@ -175,6 +176,12 @@ impl PrivateKey {
     #[must_use]
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key())
+    }
+
+    /// The secret itself, for keeping its memory to this process; never to be copied or shown.
+    #[must_use]
+    pub fn secret(&self) -> &[u8; 32] {
+        self.0.as_bytes()
     }
 
     /// Signs a message.

@@ -5,8 +5,12 @@ use crate::{
     key::{KeyError, PrivateKey},
     limits::MAX_KEY_FILE,
 };
-use std::io;
+use std::{
+    io::{self, Read as _},
+    path::Path,
+};
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 /// What is known of a key file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,20 +102,28 @@ pub fn parse(bytes: &[u8]) -> Result<PrivateKey, KeyFileError> {
     Ok(PrivateKey::from_pem(text)?)
 }
 
-/// Opens, judges and reads a key file, and wipes the text of it; for a process that may still open paths.
+/// Opens, judges and reads a key file and takes the key from it, and wipes its text; for a process that may still open
+/// paths.
 ///
 /// # Errors
 /// [`KeyFileError`].
+pub fn load(path: &Path) -> Result<PrivateKey, KeyFileError> {
+    parse(&read(path)?)
+}
+
+/// The bytes of a file that holds a secret, judged as [`check`] says, wiped when dropped.
+///
+/// # Errors
+/// [`KeyFileError`], except those about the content.
 #[cfg(unix)]
-pub fn load(path: &std::path::Path) -> Result<PrivateKey, KeyFileError> {
-    use std::{io::Read as _, os::unix::fs::MetadataExt as _};
-    use zeroize::Zeroizing;
+pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyFileError> {
+    use std::os::unix::fs::MetadataExt as _;
 
     let named = std::fs::symlink_metadata(path)?;
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut facts = KeyFileFacts {
         is_link: named.is_symlink(),
-        below_link: std::path::absolute(above)?.ancestors().any(std::path::Path::is_symlink),
+        below_link: std::path::absolute(above)?.ancestors().any(Path::is_symlink),
         is_regular: named.is_file(),
         links: named.nlink(),
         mode: named.mode(),
@@ -128,10 +140,34 @@ pub fn load(path: &std::path::Path) -> Result<PrivateKey, KeyFileError> {
     facts.is_own = opened.uid() == nix::unistd::geteuid().as_raw();
     facts.length = opened.len();
     check(&facts)?;
+    whole(file)
+}
+
+/// The bytes of a file that holds a secret, wiped when dropped. Of its rights this system says nothing that could be judged.
+///
+/// # Errors
+/// [`KeyFileError`], except those about the content.
+#[cfg(not(unix))]
+pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyFileError> {
+    let named = std::fs::symlink_metadata(path)?;
+    let facts = KeyFileFacts {
+        is_link: named.is_symlink(),
+        below_link: false,
+        is_regular: named.is_file(),
+        links: 1,
+        mode: 0o600,
+        is_own: true,
+        length: named.len(),
+    };
+    check(&facts)?;
+    whole(crate::platform::open_reading(path, true)?)
+}
+
+fn whole(file: std::fs::File) -> Result<Zeroizing<Vec<u8>>, KeyFileError> {
     // as large as it can get, so that growing never leaves a copy behind
     let mut text = Zeroizing::new(Vec::with_capacity(MAX_KEY_FILE as usize + 1));
     file.take(MAX_KEY_FILE + 1).read_to_end(&mut text)?;
-    parse(&text)
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -83,6 +83,14 @@ pub fn kind(ledger: &str, file: &str) -> Kind {
     if rest.starts_with(CHECKPOINT) { Kind::Checkpoint } else { Kind::Other }
 }
 
+/// The first sequence for which a checkpoint does not stand, by its file's name, given that of the active file; `None` for
+/// any other name, also for a checkpoint that another program named otherwise.
+#[must_use]
+pub fn checkpoint_next(ledger: &str, file: &str) -> Option<u64> {
+    let digits = file.strip_prefix(ledger)?.strip_prefix(CHECKPOINT)?.get(..DIGITS)?;
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+}
+
 fn segment(rest: &str) -> Option<SegmentName> {
     let sequence = |from: usize| {
         let digits = rest.get(from..from + DIGITS).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
@@ -109,6 +117,9 @@ mod tests {
         assert_eq!(kind("mcp.jsonl", &file), Kind::Segment(name));
         let checkpoint = CheckpointName { next: 4, id: Uuid::v4([7; 16]) }.file_name("mcp.jsonl");
         assert_eq!(kind("mcp.jsonl", &checkpoint), Kind::Checkpoint);
+        assert_eq!(checkpoint_next("mcp.jsonl", &checkpoint), Some(4));
+        assert_eq!(checkpoint_next("mcp.jsonl", "mcp.jsonl.checkpoint-by-hand-and-long-enough"), None);
+        assert_eq!(checkpoint_next("mcp.jsonl", &file), None);
         assert_eq!(kind("mcp.jsonl", "mcp.jsonl.checkpoint-by-hand"), Kind::Checkpoint);
         assert_eq!(kind("mcp.jsonl", "mcp.jsonl.lock"), Kind::Other);
         assert_eq!(kind("mcp.jsonl", "other"), Kind::Other);

@@ -2,7 +2,7 @@
 //! Trust: the peer may be taken over: a packet or a list of descriptors that does not fit is refused whole.
 
 use nix::errno::Errno;
-use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use nix::sys::socket::{AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, sendmsg, socketpair};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
@@ -12,6 +12,14 @@ pub const MAX_DESCRIPTORS: usize = 8;
 /// Room for [`MAX_DESCRIPTORS`] behind one control header, aligned as the kernel wants it.
 #[repr(C, align(8))]
 struct Control([u8; 64]);
+
+/// A connected pair of sockets for packets, blocking, closing on exec.
+///
+/// # Errors
+/// When there are no descriptors to be had.
+pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?)
+}
 
 /// Sends one packet, with copies of these descriptors. Never raises SIGPIPE.
 ///

@@ -16,7 +16,11 @@ const REQUESTS: RawFd = 3;
 /// Where the launcher leaves the end that answers are written to.
 const ANSWERS: RawFd = 4;
 
+/// Where the launcher leaves a worker-audit's socket to itself.
+const HOLDER: RawFd = 5;
+
 static TAKEN: AtomicBool = AtomicBool::new(false);
+static HOLDER_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The request pipe (to read) and the answer pipe (to write). Once for each process.
 ///
@@ -31,6 +35,25 @@ pub fn worker_pipes() -> Result<(File, File), Error> {
     // SAFETY: both are open, checked above, and `TAKEN` keeps anybody else in this process from owning them.
     let (requests, answers) = unsafe { (OwnedFd::from_raw_fd(REQUESTS), OwnedFd::from_raw_fd(ANSWERS)) };
     Ok((File::from(requests), File::from(answers)))
+}
+
+/// The socket by which a worker-audit asks the launcher for descriptors. Once for each process.
+///
+/// # Errors
+/// [`Error::PipesTaken`] the second time; [`Error::NotAPipe`] when the launcher left none.
+pub fn holder_socket() -> Result<OwnedFd, Error> {
+    if HOLDER_TAKEN.swap(true, Ordering::SeqCst) {
+        return Err(Error::PipesTaken);
+    }
+    // SAFETY: only looked at; if the number is not open, every call on it says so.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(HOLDER) };
+    let is_socket =
+        fstat(borrowed).is_ok_and(|facts| SFlag::from_bits_truncate(facts.st_mode) & SFlag::S_IFMT == SFlag::S_IFSOCK);
+    if !is_socket || fcntl(borrowed, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).is_err() {
+        return Err(Error::NotAPipe { fd: HOLDER });
+    }
+    // SAFETY: open, checked above, and `HOLDER_TAKEN` keeps anybody else in this process from owning it.
+    Ok(unsafe { OwnedFd::from_raw_fd(HOLDER) })
 }
 
 /// Descriptors that a supervisor may want at once: three for each worker, on their way included.

@@ -1,6 +1,7 @@
 //! The jail of each kind of process, put together from layers and policies.
 //! Trust: every layer is asked for and then looked at; what the kernel did not confirm is reported as missing.
 
+pub mod audit;
 pub mod launcher;
 pub mod read;
 mod seen;

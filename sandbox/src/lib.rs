@@ -29,6 +29,7 @@ mod layers;
 pub mod policy;
 #[cfg(all(target_os = "linux", feature = "probes"))]
 pub mod probe;
+pub mod secret;
 #[cfg(target_os = "linux")]
 pub mod signals;
 #[cfg(target_os = "linux")]

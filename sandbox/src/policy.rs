@@ -1,6 +1,7 @@
 //! Which system calls each kind of process may make, as reviewed data: one table for each kind, a reason in each row.
 //! Trust: constant; numbers and flags come from libc, by architecture. Adding a row is a change of the jail.
 
+pub mod audit;
 pub mod base;
 pub mod launcher;
 pub mod never;
@@ -104,8 +105,12 @@ mod tests {
     use seccompiler::TargetArch;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const KINDS: [(&str, Policy); 3] =
-        [("read", read::POLICY), ("supervisor", supervisor::POLICY), ("launcher", launcher::POLICY)];
+    const KINDS: [(&str, Policy); 4] = [
+        ("read", read::POLICY),
+        ("audit", audit::POLICY),
+        ("supervisor", supervisor::POLICY),
+        ("launcher", launcher::POLICY),
+    ];
 
     fn rows(tables: &'static [&'static [Row]]) -> impl Iterator<Item = &'static Row> {
         tables.iter().flat_map(|table| table.iter())

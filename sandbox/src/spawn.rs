@@ -45,12 +45,13 @@ impl SpawnError {
 }
 
 /// Starts a worker of this kind from the image: argv `bulkhead-<kind> worker <kind> <our pid>`, a constant environment,
-/// descriptors 0 and 1 `/dev/null`, 2 a pipe, 3 and 4 its request and answer pipes, no others. Returns when exec is done.
+/// descriptors 0 and 1 `/dev/null`, 2 a pipe, 3 and 4 its request and answer pipes, 5 `extra` where there is one, no
+/// others. Returns when exec is done.
 /// The worker dies with the calling *thread*, so only the launcher's one thread may call this.
 ///
 /// # Errors
 /// The step that failed, on either side of the fork.
-pub fn worker(image: &Image, kind: &str) -> Result<Child, SpawnError> {
+pub fn worker(image: &Image, kind: &str, extra: Option<BorrowedFd<'_>>) -> Result<Child, SpawnError> {
     let text = |text: String| CString::new(text).map_err(|_| SpawnError { step: "argv", errno: libc::EINVAL });
     let argv = [
         text(format!("bulkhead-{kind}"))?,
@@ -58,11 +59,11 @@ pub fn worker(image: &Image, kind: &str) -> Result<Child, SpawnError> {
         text(kind.to_owned())?,
         text(Pid::this().as_raw().to_string())?,
     ];
-    start(image.as_fd(), &argv)
+    start(image.as_fd(), &argv, extra)
 }
 
 /// Starts a program by descriptor.
-fn start(image: BorrowedFd<'_>, argv: &[CString]) -> Result<Child, SpawnError> {
+fn start(image: BorrowedFd<'_>, argv: &[CString], extra: Option<BorrowedFd<'_>>) -> Result<Child, SpawnError> {
     let pipe = || pipe2(OFlag::O_CLOEXEC).map_err(SpawnError::at("pipe"));
     let (their_requests, requests) = pipe()?;
     let (answers, their_answers) = pipe()?;
@@ -76,6 +77,7 @@ fn start(image: BorrowedFd<'_>, argv: &[CString]) -> Result<Child, SpawnError> {
         answers: their_answers.as_raw_fd(),
         stderr: their_stderr.as_raw_fd(),
         status: their_status.as_raw_fd(),
+        extra: extra.map(|fd| fd.as_raw_fd()),
         argv: &argv,
     };
     // SAFETY: the child makes async-signal-safe calls only, on memory prepared above, and never returns from `run`.
@@ -138,11 +140,12 @@ const STEPS: [&str; 8] = [
     "exec",
 ];
 
-/// Where its pipe ends must be after exec; the two above serve until then and close with it.
+/// Where its pipe ends, and what it has besides, must be after exec; the two above serve until then and close with it.
 const AT_REQUESTS: RawFd = 3;
 const AT_ANSWERS: RawFd = 4;
-const AT_STATUS: RawFd = 5;
-const AT_IMAGE: RawFd = 6;
+const AT_EXTRA: RawFd = 5;
+const AT_STATUS: RawFd = 6;
+const AT_IMAGE: RawFd = 7;
 /// Everything is lifted above this first, so that no placing overwrites another's source.
 const LIFTED: RawFd = 10;
 /// How many descriptors are closed one by one where `close_range` is missing; all of ours close on exec besides.
@@ -160,6 +163,7 @@ struct Birth<'a> {
     answers: RawFd,
     stderr: RawFd,
     status: RawFd,
+    extra: Option<RawFd>,
     argv: &'a [*const libc::c_char],
 }
 
@@ -204,16 +208,21 @@ impl Birth<'_> {
             }
             let (null, requests, answers) = (lift(null), lift(self.requests), lift(self.answers));
             let (stderr, image) = (lift(self.stderr), lift(self.image));
-            let placed = [null, requests, answers, stderr, image].iter().all(|fd| *fd >= 0)
+            let extra = self.extra.map_or(null, lift);
+            let placed = [null, requests, answers, stderr, image, extra].iter().all(|fd| *fd >= 0)
                 && libc::dup2(null, 0) >= 0
                 && libc::dup2(null, 1) >= 0
                 && libc::dup2(stderr, 2) >= 0
                 && libc::dup2(requests, AT_REQUESTS) >= 0
                 && libc::dup2(answers, AT_ANSWERS) >= 0
+                && libc::dup2(extra, AT_EXTRA) >= 0
                 && libc::dup3(status, AT_STATUS, libc::O_CLOEXEC) >= 0
                 && libc::dup3(image, AT_IMAGE, libc::O_CLOEXEC) >= 0;
             if !placed {
                 return (4, status);
+            }
+            if self.extra.is_none() {
+                libc::close(AT_EXTRA);
             }
             if libc::syscall(libc::SYS_close_range, AT_IMAGE + 1, u32::MAX, 0) != 0 {
                 let mut limit: libc::rlimit = std::mem::zeroed();
@@ -262,7 +271,7 @@ mod tests {
 
     fn shell(script: &str) -> Result<Child, SpawnError> {
         let word = |text: &str| CString::new(text).expect("no null byte");
-        start(program("/bin/sh").as_fd(), &[word("bulkhead-trial"), word("-c"), word(script)])
+        start(program("/bin/sh").as_fd(), &[word("bulkhead-trial"), word("-c"), word(script)], None)
     }
 
     fn answer(child: Child) -> (String, String) {
@@ -304,7 +313,7 @@ mod tests {
     #[test]
     fn a_failed_exec_says_so_and_leaves_no_child() {
         passes(|| {
-            let error = start(program("/dev/null").as_fd(), &[c"x".to_owned()]).err();
+            let error = start(program("/dev/null").as_fd(), &[c"x".to_owned()], None).err();
             ensure(error == Some(SpawnError { step: "exec", errno: libc::EACCES }), format!("{error:?}"))?;
             ensure(waitpid(None::<Pid>, None) == Err(Errno::ECHILD), "a child is left")
         });

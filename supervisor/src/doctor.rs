@@ -2,6 +2,7 @@
 //! Trust: reports of workers are theirs; the `/proc` lines beside them are not, and the reader sees both.
 
 use crate::{
+    audit::{Mode, clerk::Clerk},
     carrier::{Carrier, Ending},
     lockdown,
     settings::Settings,
@@ -12,12 +13,16 @@ use bulkhead_contract::{
     path::text_of,
 };
 use bulkhead_ipc::edge::{
+    audit::{FromAudit, ToAudit},
     launcher::StatusOf,
     read::{Ask, Place, Reply},
 };
 use serde::Serialize;
 use std::{future::pending, rc::Rc};
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
 
 /// Everything that was found.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -27,8 +32,26 @@ pub struct DoctorFacts {
     pub processes: Vec<ProcessFacts>,
     /// Canonical path of the repository that the path led to.
     pub repository: Option<String>,
+    /// The ledger; `None` where nothing is to be recorded.
+    pub audit: Option<AuditFacts>,
     /// What went wrong while looking, in our own words.
     pub failures: Vec<String>,
+}
+
+/// The ledger as the process that records has it.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditFacts {
+    /// Its path, where there is one.
+    pub ledger: Option<String>,
+    /// Short name of the key that signs; `None` where records are not signed.
+    pub key: Option<String>,
+    /// The keys' memory is kept out of swap.
+    pub key_locked: bool,
+    /// Signed statement of where it ends, to be kept outside the machine; `None` before the first record.
+    pub head: Option<String>,
+    /// Why calls would not be recorded.
+    pub problem: Option<String>,
 }
 
 /// One live process.
@@ -79,7 +102,59 @@ pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
     if path.is_some() {
         of_worker(view, path, &mut facts).await;
     }
+    if view.settings.audit.mode != Mode::Off {
+        of_audit(view, &mut facts).await;
+    }
     facts
+}
+
+/// Looks at the process that records, and through it at the ledger, unless that is not there yet.
+async fn of_audit(view: View<'_>, facts: &mut DoctorFacts) {
+    let mut audit = AuditFacts::default();
+    match &view.settings.audit.ledger {
+        Some(Ok(path)) => audit.ledger = Some(path.clone()),
+        Some(Err(why)) => audit.problem = Some(why.clone()),
+        None => audit.problem = Some("no ledger is configured".to_owned()),
+    }
+    match Clerk::start(view.carrier).await {
+        Ok(mut clerk) => {
+            if let Err(why) = ask(view, &mut clerk, &mut audit, facts).await {
+                audit.problem = Some(why);
+            }
+            clerk.end().await;
+        }
+        Err(fall) => audit.problem = Some(fall.why),
+    }
+    facts.audit = Some(audit);
+}
+
+async fn ask(view: View<'_>, clerk: &mut Clerk, audit: &mut AuditFacts, facts: &mut DoctorFacts) -> Result<(), String> {
+    const ID: u64 = 1;
+    let greeted = clerk.greet(view.carrier, view.settings.demand).await;
+    let of = clerk.pid().map_or(StatusOf::Supervisor, |pid| StatusOf::Worker { pid });
+    let seen = of_process(view, "worker-audit", of).await;
+    facts.processes.push(ProcessFacts { report: clerk.report.clone(), ..seen });
+    let ready = greeted.map_err(|fall| fall.why)?;
+    (audit.key, audit.key_locked) = (ready.key, ready.locked);
+    clerk.post(&ToAudit::SelfProbe { id: ID }).map_err(|fall| fall.why)?;
+    if let FromAudit::SelfProbe { id: ID, report } = in_time(view, clerk).await?
+        && let Some(process) = facts.processes.last_mut()
+    {
+        process.probe = Some(report);
+    }
+    if view.settings.audit.exists {
+        clerk.open(None).await.map_err(|fall| fall.why)?;
+        clerk.post(&ToAudit::Head { id: ID }).map_err(|fall| fall.why)?;
+        if let FromAudit::Head { id: ID, text } = in_time(view, clerk).await? {
+            audit.head = text;
+        }
+    }
+    Ok(())
+}
+
+async fn in_time(view: View<'_>, clerk: &mut Clerk) -> Result<FromAudit, String> {
+    let late = |_| "the worker that records did not answer before the deadline".to_owned();
+    timeout(view.settings.deadline, clerk.next()).await.map_err(late)?.map_err(|fall| fall.why)
 }
 
 async fn of_process(view: View<'_>, process: &str, of: StatusOf) -> ProcessFacts {

@@ -2,6 +2,7 @@
 //! Trust: standard input comes from an agent and is hostile; workers are treated as taken over.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod backoff;
 pub mod carrier;
 pub mod control;

@@ -57,6 +57,12 @@ pub enum CallError {
         /// Time left.
         seconds: u64,
     },
+    /// It cannot be recorded, and `--audit required` demands it. Code 10026.
+    #[error("the call cannot be recorded: {why}")]
+    Unrecorded {
+        /// Why.
+        why: String,
+    },
     /// Nothing local can answer, and no gateway is configured. Code 10001.
     #[error("no gateway is configured and no run directory holds a record of this repository")]
     GatewayNeeded,

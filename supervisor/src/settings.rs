@@ -1,6 +1,7 @@
 //! What the operator decided before anything was read: filled from flags and environment by the front door.
 //! Trust: the operator's own words, already checked; no MCP message changes any of them.
 
+use crate::audit::AuditSettings;
 use bulkhead_contract::isolation::Demand;
 use std::{net::SocketAddr, time::Duration};
 
@@ -57,6 +58,8 @@ pub struct Settings {
     pub run_dirs: Vec<RunDirectory>,
     /// `--gateway`: where proposals would be decided on.
     pub gateway: Option<SocketAddr>,
+    /// `--audit` and what belongs to it.
+    pub audit: AuditSettings,
     /// `--log`: least severity that is written to standard error.
     pub log: LogLevel,
     /// `--log-format json`.

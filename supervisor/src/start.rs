@@ -2,6 +2,7 @@
 //! Trust: settings are the operator's; nothing of a client is read before the jail is on.
 
 use crate::{
+    audit::Audit,
     carrier::{
         Carrier,
         threads::{Threads, WorkerTable},
@@ -13,7 +14,7 @@ use crate::{
     settings::Settings,
 };
 use bulkhead_contract::isolation::{Demand, Report};
-use bulkhead_ipc::edge::read::Init;
+use bulkhead_ipc::edge::{audit, read::Init};
 use serde_json::Value;
 use std::{
     io::{self, Write},
@@ -55,8 +56,10 @@ pub enum Means {
     Threads {
         /// The main functions.
         table: WorkerTable,
-        /// What a launcher would tell each worker first.
+        /// What a launcher would tell each worker-read first.
         init: Init,
+        /// What it would tell each worker-audit.
+        audit: Box<audit::Init>,
     },
 }
 
@@ -77,7 +80,7 @@ pub fn serve(settings: Settings, means: Means) -> i32 {
         }
         Err(e) => return cannot_start(&e),
     };
-    house.run(async |house, pool| mcp::run(io, Rc::new(pool), Rc::clone(&house.settings)).await);
+    house.run(async |house, pool| mcp::run(io, Rc::new(pool), Rc::clone(&house.settings), house.audit.clone()).await);
     log::flush(LAST_WORDS);
     0
 }
@@ -86,7 +89,9 @@ pub fn serve(settings: Settings, means: Means) -> i32 {
 #[must_use]
 pub fn call(settings: Settings, means: Means, tool: &str, arguments: Value) -> CallOutput {
     let output = match House::build(settings, means) {
-        Ok(house) => house.run(async |house, pool| mcp::call_once(&pool, &house.settings, tool, &arguments).await),
+        Ok(house) => {
+            house.run(async |house, pool| mcp::call_once(&pool, &house.settings, &house.audit, tool, &arguments).await)
+        }
         Err(e) => {
             cannot_start(&e);
             None
@@ -127,6 +132,7 @@ struct House {
     settings: Rc<Settings>,
     carrier: Rc<dyn Carrier>,
     own: Report,
+    audit: Audit,
     stop: Stop,
     /// Where there is a client: when all that it was sent is written.
     flushed: Option<stdio::Flushed>,
@@ -158,9 +164,9 @@ impl House {
                 log::debug(&format!("the launcher is process {pid}"));
                 (Rc::new(launcher), own)
             }
-            Means::Threads { table, init } => {
+            Means::Threads { table, init, audit } => {
                 let own = lockdown::unconfined(lockdown::PROCESS, "single-process mode");
-                (Rc::new(Threads::new(table, init)), own)
+                (Rc::new(Threads::new(table, init, *audit)), own)
             }
         };
         log::start(settings.log, settings.log_json);
@@ -169,9 +175,11 @@ impl House {
                 log::warn(&format!("isolation of the supervisor: {} is missing: {}", row.capability, row.evidence));
             }
         }
+        let audit = Audit::new(&settings, Rc::clone(&carrier), &own);
         Ok(Self {
             runtime,
             local,
+            audit,
             settings: Rc::new(settings),
             carrier,
             own,
@@ -185,6 +193,7 @@ impl House {
     /// Runs `work` until it is done or a signal asks to stop, and ends all workers; `None` after a signal.
     fn run<T>(mut self, work: impl AsyncFnOnce(&House, Pool) -> T) -> Option<T> {
         let pool = Pool::new(Rc::clone(&self.settings), Rc::clone(&self.carrier), &self.own);
+        pool.tell(self.audit.clone());
         let flushed = self.flushed.take();
         let done = self.local.block_on(&self.runtime, async {
             let done = tokio::select! {
@@ -192,6 +201,7 @@ impl House {
                 done = work(&self, pool.clone()) => Some(done),
                 () = self.stop.stopped() => None,
             };
+            self.audit.close().await;
             pool.close().await;
             if let Some(flushed) = flushed {
                 // nobody may be reading: then what is left is lost, and the end is not delayed

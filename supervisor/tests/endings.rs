@@ -34,7 +34,9 @@ fn ending(outcome: &Result<bulkhead_supervisor::outcome::Answered, CallError>) -
         Err(CallError::Stopping) => "stopping".to_owned(),
         Err(CallError::Incomplete { .. }) => "incomplete".to_owned(),
         Err(CallError::Cancelled) => "cancelled".to_owned(),
-        Err(other @ (CallError::GatewayNeeded | CallError::GatewaySilent { .. })) => other.to_string(),
+        Err(other @ (CallError::GatewayNeeded | CallError::GatewaySilent { .. } | CallError::Unrecorded { .. })) => {
+            other.to_string()
+        }
     }
 }
 
@@ -74,7 +76,7 @@ async fn each_ends_as_expected(carrier: impl Fn() -> Rc<dyn Carrier>) {
 }
 
 fn threads() -> Rc<dyn Carrier> {
-    Rc::new(Threads::new(WorkerTable { read: thread_main }, init()))
+    Rc::new(Threads::new(WorkerTable { read: thread_main, audit: drop }, init(), audit_init()))
 }
 
 #[test]

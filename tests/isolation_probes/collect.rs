@@ -15,7 +15,7 @@ use nix::sys::signal::Signal;
 use std::{collections::BTreeMap, io, process::Command};
 
 /// The kinds of process; the first has no layer.
-pub const COLUMNS: [&str; 4] = ["bare", "read", "read+empty-root", "supervisor"];
+pub const COLUMNS: [&str; 5] = ["bare", "read", "read+empty-root", "audit", "supervisor"];
 
 /// What came of everything.
 #[derive(Default)]
@@ -45,12 +45,14 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
     let parent = repository.rsplit_once('/').map_or("/", |(parent, _)| parent);
     let reading = Launcher::start(parent, repository, false)?;
     let hidden = Launcher::start(repository, repository, true)?;
+    let recording = Launcher::start_for_audit(parent)?;
     let run_dir = world.run_directory()?;
     let records = Launcher::start_for_records(parent, &run_dir)?;
     let run = |column: &str, job: &Job| match column {
         "bare" => started("bare", job),
         "read" => reading.run(job),
         "read+empty-root" => hidden.run(job),
+        "audit" => recording.run(job),
         _ => started("supervisor", job),
     };
     let job = |probe: &str| Job { probe: probe.to_owned(), targets: world.targets.clone() };
@@ -96,7 +98,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         collected
             .note(said == "found repos rebase", format!("a run directory's worker opens: {said} {}", heard.errors));
     }
-    for (column, launcher) in [("read", &reading), ("read+empty-root", &hidden)] {
+    for (column, launcher) in [("read", &reading), ("read+empty-root", &hidden), ("audit", &recording)] {
         if collected.skipped.iter().any(|(skipped, _)| skipped == column) {
             continue;
         }

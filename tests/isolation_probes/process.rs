@@ -104,7 +104,8 @@ pub fn started(role: &str, job: &Job) -> io::Result<Heard> {
 /// A real launcher, with workers of this program.
 pub struct Launcher {
     forked: Forked,
-    repository: String,
+    /// What its workers are for; none of those that record.
+    repository: Option<String>,
 }
 
 struct Worker {
@@ -117,17 +118,22 @@ struct Worker {
 impl Launcher {
     /// Must come before any thread.
     pub fn start(ceiling: &str, repository: &str, empty_root: bool) -> io::Result<Self> {
-        Self::told(subject::init(ceiling, None, empty_root), repository)
+        Self::told(subject::init(ceiling, None, empty_root), Some(repository))
     }
 
     /// The same with workers for the run directory `run_dir`.
     pub fn start_for_records(ceiling: &str, run_dir: &str) -> io::Result<Self> {
-        Self::told(subject::init(ceiling, Some(run_dir), false), run_dir)
+        Self::told(subject::init(ceiling, Some(run_dir), false), Some(run_dir))
     }
 
-    fn told(init: Init, path: &str) -> io::Result<Self> {
-        let table = Table::new(init).map_err(io::Error::other)?;
-        Ok(Self { forked: bulkhead_launcher::start(table)?, repository: path.to_owned() })
+    /// The same with workers that record.
+    pub fn start_for_audit(ceiling: &str) -> io::Result<Self> {
+        Self::told(subject::init(ceiling, None, false), None)
+    }
+
+    fn told(init: Init, path: Option<&str>) -> io::Result<Self> {
+        let table = Table::new(init, subject::audit_init()).map_err(io::Error::other)?;
+        Ok(Self { forked: bulkhead_launcher::start(table)?, repository: path.map(str::to_owned) })
     }
 
     fn ask(&self, request: &ToLauncher) -> io::Result<()> {
@@ -147,8 +153,9 @@ impl Launcher {
 
     fn spawn(&self) -> io::Result<Worker> {
         loop {
-            let path = Some(self.repository.clone().into_bytes());
-            self.ask(&ToLauncher::Spawn { ticket: 1, kind: WorkerKind::Read, path })?;
+            let path = self.repository.clone().map(String::into_bytes);
+            let kind = if path.is_some() { WorkerKind::Read } else { WorkerKind::Audit };
+            self.ask(&ToLauncher::Spawn { ticket: 1, kind, path })?;
             match self.hear()? {
                 (FromLauncher::Spawned { pid, .. }, fds) => {
                     let fds = <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("no descriptors"))?;

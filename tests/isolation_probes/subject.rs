@@ -5,7 +5,10 @@ use crate::world::Job;
 use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec,
-    edge::read::{Init, OwnerTrust, ToRead},
+    edge::{
+        audit,
+        read::{Init, OwnerTrust, ToRead},
+    },
     frame,
 };
 use bulkhead_launcher::Table;
@@ -56,6 +59,11 @@ pub fn init(ceiling: &str, run_dir: Option<&str>, empty_root: bool) -> Init {
     }
 }
 
+/// What a launched worker-audit is told.
+pub fn audit_init() -> audit::Init {
+    audit::Init { demand: Demand::Required, ledger: None, sign_key: None, compat: false, memory: MEMORY }
+}
+
 /// worker-read, started by the launcher.
 pub fn reader() -> ExitCode {
     early_steps(c"bulkhead-read");
@@ -74,6 +82,21 @@ pub fn reader() -> ExitCode {
         let jail = ReadJail::begin(&plan).map_err(|short| short.enforced)?;
         let jail = jail.narrow(&[repository], &[]).map_err(|short| short.enforced)?;
         jail.close().map_err(|short| short.enforced)
+    })
+}
+
+/// worker-audit, started by the launcher, with what it holds besides the ledger's descriptor.
+pub fn auditor() -> ExitCode {
+    early_steps(c"bulkhead-audit");
+    let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
+    let _holder = inherited::holder_socket().expect("the launcher put its socket there");
+    let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");
+    let told: audit::ToAudit = codec::decode(&first).expect("the launcher's own");
+    assert!(matches!(told, audit::ToAudit::Init(_)), "Init comes first");
+    let job = job(&mut requests);
+    subject(answers, job, Some(&mut requests), || {
+        let enforced = jail::audit::audit();
+        if enforced.missing().next().is_none() { Ok(enforced) } else { Err(enforced) }
     })
 }
 
@@ -119,7 +142,7 @@ fn run_directory(mut answers: impl Write, job: &Job, init: &Init, ceilings: &[Pa
 
 /// The supervisor: this process forks the real launcher first.
 pub fn supervisor() -> ExitCode {
-    let table = Table::new(init("/nowhere", None, false)).expect("short");
+    let table = Table::new(init("/nowhere", None, false), audit_init()).expect("short");
     let launcher = bulkhead_launcher::start(table).expect("a second process");
     early_steps(c"bulkhead");
     let job = job(&mut io::stdin().lock());

@@ -75,10 +75,18 @@ pub fn launcher(supervisor: i32) -> Process {
     children[0]
 }
 
-/// The live workers of that server.
+/// The live workers of that server that read repositories.
 pub fn workers(supervisor: i32) -> Vec<Process> {
-    let workers = launcher(supervisor).children();
-    workers.into_iter().filter(|worker| worker.arguments().get(1).is_some_and(|word| word == "worker")).collect()
+    of_kind(supervisor, "read")
+}
+
+/// The live workers of that server that are of this kind.
+pub fn of_kind(supervisor: i32, kind: &str) -> Vec<Process> {
+    let is = |worker: &Process| {
+        let words = worker.arguments();
+        words.get(1).is_some_and(|word| word == "worker") && words.get(2).is_some_and(|word| word == kind)
+    };
+    launcher(supervisor).children().into_iter().filter(is).collect()
 }
 
 /// Waits until `condition` holds; false when it does not within `patience`.

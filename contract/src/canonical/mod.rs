@@ -36,12 +36,18 @@ pub fn digest<'a>(values: impl IntoIterator<Item = &'a Value>) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// SHA-256 over the canonical text of one value.
+#[must_use]
+pub fn sha256(value: &Value) -> [u8; 32] {
+    Sha256::digest(text(value).as_bytes()).into()
+}
+
 /// `sha256:<64 hex digits>` over the canonical text of one value.
 #[must_use]
 pub fn label(value: &Value) -> String {
     use std::fmt::Write as _;
     let mut out = String::from("sha256:");
-    for byte in Sha256::digest(text(value).as_bytes()) {
+    for byte in sha256(value) {
         let _ = write!(out, "{byte:02x}");
     }
     out

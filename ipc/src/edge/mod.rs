@@ -2,7 +2,9 @@
 //! Trust: definitions only; the receiving side of each edge asks `legal` before it acts on a message.
 
 pub mod asks;
+pub mod audit;
 pub mod launcher;
+pub mod ledger;
 pub mod read;
 
 use bincode::{Decode, Encode};
@@ -12,17 +14,20 @@ use bincode::{Decode, Encode};
 pub enum WorkerKind {
     /// Reads one repository.
     Read,
+    /// Appends to the audit ledger.
+    Audit,
 }
 
 impl WorkerKind {
     /// All kinds, in the order of the launcher's table.
-    pub const ALL: [WorkerKind; 1] = [WorkerKind::Read];
+    pub const ALL: [WorkerKind; 2] = [WorkerKind::Read, WorkerKind::Audit];
 
     /// Name of the crate, the policy, the edge and the process, without the `worker-` prefix.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             WorkerKind::Read => "read",
+            WorkerKind::Audit => "audit",
         }
     }
 

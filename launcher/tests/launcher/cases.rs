@@ -1,20 +1,24 @@
 //! What the launcher does and refuses.
 //! Trust: part of the tests.
 
-use crate::side::{Side, init};
+use crate::side::{Side, Worker, audit_init, init};
 use bulkhead_ipc::{
     codec,
     edge::{
         WorkerKind,
+        audit::ToAudit,
         launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, MAX_STATUS, StatusOf, ToLauncher},
         read::Init,
     },
 };
 use bulkhead_launcher::{EXIT_VIOLATION, MAX_CHILDREN};
 use bulkhead_sandbox::children::Ended;
+use nix::errno::Errno;
 use std::{
-    env, fs, io,
-    io::Read,
+    env,
+    fs::{self, File},
+    io::{self, Read},
+    os::fd::OwnedFd,
     process::{self, Command},
 };
 
@@ -31,6 +35,7 @@ pub const ALL: &[(&str, fn())] = &[
     ("closing_the_socket_ends_the_workers_and_then_the_launcher", closing),
     ("what_is_no_request_ends_the_launcher_and_its_workers", violations),
     ("a_worker_beyond_the_limit_ends_it_all", too_many),
+    ("the_one_that_records_has_a_socket_of_its_own_and_is_alone", recorder),
     ("a_host_that_ignores_the_ends_of_its_children_hides_none", ignored),
     ("an_executable_replaced_on_disk_is_not_started", replaced),
 ];
@@ -190,6 +195,10 @@ fn violations() {
         ("an unknown kind", b"\x00\x01\x07\x00".to_vec()),
         ("bytes after the request", with_a_tail),
         ("a path too long", encode(&spawn(MAX_SPAWN_PATH + 1))),
+        (
+            "a path for the one that records",
+            encode(&ToLauncher::Spawn { ticket: 1, kind: WorkerKind::Audit, path: Some(b"/a".to_vec()) }),
+        ),
         ("a packet too long", vec![0; MAX_PACKET + 1]),
         ("a kill of a group", encode(&ToLauncher::Kill { pid: 0 })),
         ("a kill of everybody", encode(&ToLauncher::Kill { pid: -1 })),
@@ -209,6 +218,31 @@ fn too_many() {
     side.ask(&ToLauncher::Spawn { ticket: 99, kind: WorkerKind::Read, path: None });
     assert_eq!(side.ended(), Ended::Exit(EXIT_VIOLATION));
     workers.iter_mut().for_each(super::side::Worker::gone);
+}
+
+fn recorder() {
+    let side = Side::start();
+    let spawn = |ticket| {
+        side.ask(&ToLauncher::Spawn { ticket, kind: WorkerKind::Audit, path: None });
+        side.hear()
+    };
+    for ticket in [1, 3] {
+        let (FromLauncher::Spawned { ticket: same, pid }, fds) = spawn(ticket) else { panic!("not spawned") };
+        assert_eq!(same, ticket);
+        let [requests, answers, stderr] = <[OwnedFd; 3]>::try_from(fds).expect("three descriptors").map(File::from);
+        let mut worker = Worker { pid, requests, answers, stderr };
+        let told: ToAudit = codec::decode(&worker.answer()).expect("the launcher's own frame");
+        assert_eq!(told, ToAudit::Init(Box::new(audit_init())));
+        let held = String::from_utf8(worker.ask(b"descriptors")).expect("text");
+        assert_eq!(held, "0 /dev/null\n1 /dev/null\n2 pipe\n3 pipe\n4 pipe\n5 socket");
+        let (refused, _) = spawn(ticket + 1);
+        assert!(
+            matches!(refused, FromLauncher::SpawnFailed { errno, .. } if errno == Errno::EBUSY as i32),
+            "{refused:?}"
+        );
+        worker.say(b"exit");
+        assert_eq!(side.hear().0, FromLauncher::Ended { pid, end: End::Exit(7) }, "it is not killed for leaving");
+    }
 }
 
 fn ignored() {

@@ -5,7 +5,7 @@ use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec,
     edge::{
-        WorkerKind,
+        WorkerKind, audit,
         launcher::{FromLauncher, MAX_PACKET, ToLauncher},
         read::{Init, OwnerTrust, ToRead},
     },
@@ -44,6 +44,11 @@ pub fn init() -> Init {
     }
 }
 
+/// What every worker-audit of these tests is told.
+pub fn audit_init() -> audit::Init {
+    audit::Init { demand: Demand::Required, ledger: None, sign_key: None, compat: false, memory: 1 << 28 }
+}
+
 /// A running launcher.
 pub struct Side {
     forked: Forked,
@@ -66,7 +71,7 @@ fn ready(fd: BorrowedFd<'_>, flags: PollFlags) {
 
 impl Side {
     pub fn start() -> Self {
-        let forked = bulkhead_launcher::start(Table::new(init()).expect("short")).expect("fork");
+        let forked = bulkhead_launcher::start(Table::new(init(), audit_init()).expect("short")).expect("fork");
         // after the fork: what the launcher does for itself must not be done for it here
         Self { forked, deaths: Deaths::watch().expect("signalfd") }
     }

@@ -53,8 +53,7 @@ pub fn open_directory(path: &Path) -> Result<DiskDirectory, PlaceError> {
     make_private(above)?;
     let directory = above.canonicalize()?;
     check_private(&directory)?;
-    let path = directory.join(names::lock_name(&name));
-    let lock = platform::open_appending(&path)?;
+    let lock = platform::open_appending(&directory.join(names::lock_name(&name)))?;
     check_file(&lock)?;
     Ok(DiskDirectory { directory, name, lock })
 }
@@ -124,6 +123,12 @@ impl Descriptors {
         }
         Ok(Self { append, read, identity })
     }
+
+    /// The appending and the reading descriptor, to be handed to a writer, and which file they are of.
+    #[must_use]
+    pub fn into_parts(self) -> (File, File, Identity) {
+        (self.append, self.read, self.identity)
+    }
 }
 
 impl ReadAt for Descriptors {
@@ -171,6 +176,33 @@ impl DiskDirectory {
 
     fn sync(&self) -> io::Result<()> {
         platform::sync_directory(&self.directory)
+    }
+
+    /// Name of the active file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of the active file; `None` where there is none.
+    ///
+    /// # Errors
+    /// What the system says; a name that is no regular file is an error.
+    pub fn active_length(&mut self) -> io::Result<Option<u64>> {
+        match self.active()? {
+            Some(_) => Ok(Some(fs::symlink_metadata(self.at(&self.name))?.len())),
+            None => Ok(None),
+        }
+    }
+
+    /// The lock file, opened anew: a lock taken by this descriptor is its holder's alone, and goes with its last copy.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open_lock(&self) -> io::Result<File> {
+        let lock = platform::open_appending(&self.at(&names::lock_name(&self.name)))?;
+        check_file(&lock)?;
+        Ok(lock)
     }
 
     /// The active name must mean `file`.

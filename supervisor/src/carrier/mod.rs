@@ -167,12 +167,28 @@ impl Link {
         self.wire.post(encode(message)?)
     }
 
+    /// Queues one encoded message of an edge other than worker-read's; as [`Link::post`].
+    ///
+    /// # Errors
+    /// As [`Link::post`].
+    pub fn post_frame(&mut self, body: Vec<u8>) -> Result<(), Error> {
+        self.wire.post(body)
+    }
+
+    /// The next message, not decoded; `None` when the worker closed its end. May be dropped and called again.
+    ///
+    /// # Errors
+    /// Those of frames, and of the pipe.
+    pub async fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        poll_fn(|cx| self.wire.poll_frame(cx)).await
+    }
+
     /// The next message, decoded; `None` when the worker closed its end. May be dropped and called again.
     ///
     /// # Errors
     /// Those of frames and codec, and of the pipe.
     pub async fn next(&mut self) -> Result<Option<FromRead>, Error> {
-        poll_fn(|cx| self.wire.poll_frame(cx)).await?.map(|body| decode(&body)).transpose()
+        self.next_frame().await?.map(|body| decode(&body)).transpose()
     }
 
     /// True where the last message came too late for the worker to read all of it: it had ended before.

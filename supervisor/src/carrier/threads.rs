@@ -8,6 +8,7 @@ use bulkhead_ipc::{
     codec::encode,
     edge::{
         WorkerKind,
+        audit::{self, FromAudit, ToAudit},
         launcher::StatusOf,
         read::{FromRead, Init, ToRead},
     },
@@ -39,6 +40,8 @@ const OVER: u8 = 2;
 pub struct WorkerTable {
     /// Of worker-read.
     pub read: fn(WorkerEnds<ToRead, FromRead>),
+    /// Of worker-audit.
+    pub audit: fn(WorkerEnds<ToAudit, FromAudit>),
 }
 
 impl fmt::Debug for WorkerTable {
@@ -52,38 +55,48 @@ impl fmt::Debug for WorkerTable {
 pub struct Threads {
     table: WorkerTable,
     init: Init,
+    audit: audit::Init,
     started: AtomicU64,
     abandoned: Arc<AtomicUsize>,
 }
 
 impl Threads {
-    /// Workers out of `table`; each hears `init` first, with its own path in it.
+    /// Workers out of `table`; each worker-read hears `init` first, with its own path in it, each worker-audit `audit`.
     #[must_use]
-    pub fn new(table: WorkerTable, init: Init) -> Self {
-        Self { table, init, started: AtomicU64::new(0), abandoned: Arc::default() }
+    pub fn new(table: WorkerTable, init: Init, audit: audit::Init) -> Self {
+        Self { table, init, audit, started: AtomicU64::new(0), abandoned: Arc::default() }
     }
 
     fn spawn(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<Link, StartError> {
-        let WorkerKind::Read = kind;
         if self.abandoned.load(Ordering::Relaxed) >= MAX_ABANDONED {
             return Err(StartError::new(format!(
                 "{MAX_ABANDONED} worker threads hang and cannot be ended in single-process mode; restart the server"
             )));
         }
-        let name = format!("worker-read thread {}", self.started.fetch_add(1, Ordering::Relaxed) + 1);
+        let name = format!("worker-{} thread {}", kind.name(), self.started.fetch_add(1, Ordering::Relaxed) + 1);
         let (mut wire, heard, said) = queues::pair();
         // two places: the thread's own end, and its being abandoned; the first one counts
         let (ended, endings) = mpsc::channel(2);
         let state = Arc::new(AtomicU8::new(RUNNING));
-        let init = ToRead::Init(Box::new(Init { path, ..self.init.clone() }));
-        let posted = encode(&init).and_then(|body| wire.post(body));
+        let init = match kind {
+            WorkerKind::Read => encode(&ToRead::Init(Box::new(Init { path, ..self.init.clone() }))),
+            WorkerKind::Audit => encode(&ToAudit::Init(Box::new(self.audit.clone()))),
+        };
+        let posted = init.and_then(|body| wire.post(body));
         posted.map_err(|e| StartError::new(format!("the first frame cannot be sent: {e}")))?;
 
-        let (main, thread_state, count, thread_ended) =
-            (self.table.read, Arc::clone(&state), Arc::clone(&self.abandoned), ended.clone());
+        let (table, thread_state, count, thread_ended) =
+            (self.table, Arc::clone(&state), Arc::clone(&self.abandoned), ended.clone());
+        let main = move || match kind {
+            WorkerKind::Read => {
+                (table.read)(WorkerEnds { requests: Receiver::new(Heard(heard)), answers: Sender::new(Said(said)) })
+            }
+            WorkerKind::Audit => {
+                (table.audit)(WorkerEnds { requests: Receiver::new(Heard(heard)), answers: Sender::new(Said(said)) })
+            }
+        };
         let body = move || {
-            let ends = WorkerEnds { requests: Receiver::new(Heard(heard)), answers: Sender::new(Said(said)) };
-            let how = match catch_unwind(AssertUnwindSafe(|| main(ends))) {
+            let how = match catch_unwind(AssertUnwindSafe(main)) {
                 Ok(()) => "its thread returned",
                 Err(_) => "its thread panicked",
             };
@@ -93,7 +106,7 @@ impl Threads {
             let _ = thread_ended.try_send(Ended::Other(how));
         };
         thread::Builder::new()
-            .name("worker-read".into())
+            .name(format!("worker-{}", kind.name()))
             .stack_size(STACK)
             .spawn(body)
             .map_err(|e| StartError::new(format!("no thread can be started: {e}")))?;

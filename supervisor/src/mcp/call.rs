@@ -37,6 +37,12 @@ pub fn prepare(params: &Value, settings: &Settings) -> Result<Prepared, RpcError
     prepare_tool(tool, params.get("arguments").unwrap_or(&empty), settings)
 }
 
+/// The tool that the params of a `tools/call` name, in either spelling, whether it is served or not.
+#[must_use]
+pub fn named(params: &Value) -> Option<&'static str> {
+    catalogue::find(params.get("name")?.as_str()?).map(|tool| tool.name)
+}
+
 /// Checks the arguments of one tool.
 ///
 /// # Errors

@@ -6,9 +6,10 @@ use super::{
     jsonrpc::RpcError,
     list::serves,
     result::{Rendered, render},
+    session::recorded,
     visible::visible,
 };
-use crate::{control::Control, reads::Reads, settings::Settings};
+use crate::{audit::Audit, control::Control, reads::Reads, settings::Settings};
 use bulkhead_contract::catalogue;
 use serde_json::{Value, json};
 
@@ -21,19 +22,35 @@ pub struct CallOutput {
     pub is_error: bool,
 }
 
+/// Whom the ledger names for a call from the command line.
+const CLIENT: &str = "bulkhead call";
+
 /// Calls `tool`, in either spelling, with `arguments`. Cannot be cancelled other than by dropping it.
-pub async fn call_once<R: Reads>(reads: &R, settings: &Settings, tool: &str, arguments: &Value) -> CallOutput {
-    let Some(row) = catalogue::find(tool).filter(|row| serves(settings, row)) else {
-        return refused(&unknown_tool(tool, settings));
+pub async fn call_once<R: Reads>(
+    reads: &R,
+    settings: &Settings,
+    audit: &Audit,
+    tool: &str,
+    arguments: &Value,
+) -> CallOutput {
+    let found = catalogue::find(tool);
+    let entry = audit.call(found.map(|row| row.name), arguments, Some(CLIENT));
+    let prepared = match found.filter(|row| serves(settings, row)) {
+        Some(row) => prepare_tool(row, arguments, settings),
+        None => Err(unknown_tool(tool, settings)),
     };
-    let prepared = match prepare_tool(row, arguments, settings) {
+    let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return refused(&error),
+        Err(error) => {
+            entry.refused(&error);
+            return refused(&error);
+        }
     };
     let asked = prepared.work.asked().to_owned();
     // the other end is kept: without it the worker would have nobody to wait for
     let (_stopper, control) = Control::pair(None);
-    match render(row, &asked, prepared.work.done(reads, settings, control).await) {
+    let outcome = recorded(prepared.work.done(reads, settings, control), audit, entry).await;
+    match render(prepared.tool, &asked, outcome) {
         Rendered::Payload { json, is_error } => CallOutput { payload_json: json, is_error },
         Rendered::Rpc(error) => refused(&error),
     }
@@ -49,7 +66,7 @@ mod tests {
     use crate::mcp::tests::{Fake, settings};
 
     async fn call(tool: &str, arguments: Value) -> (Value, bool) {
-        let output = call_once(&Fake::default(), &settings(), tool, &arguments).await;
+        let output = call_once(&Fake::default(), &settings(), &Audit::off(), tool, &arguments).await;
         (serde_json::from_str(&output.payload_json).expect("payloads are JSON"), output.is_error)
     }
 

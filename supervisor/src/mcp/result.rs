@@ -62,10 +62,17 @@ pub fn busy(tool: &Tool) -> Rendered {
     )
 }
 
-/// The result of a `tools/call` as JSON text.
+/// Member of `_meta` that says why an answer is not recorded; absent where it is, and where nothing is to be recorded.
+pub const UNRECORDED: &str = "bulkhead/unrecorded";
+
+/// The result of a `tools/call` as JSON text; `unrecorded` says why it is not recorded, if so.
 #[must_use]
-pub fn wrap(era: Era, payload: &str, is_error: bool) -> String {
+pub fn wrap(era: Era, payload: &str, is_error: bool, unrecorded: Option<&str>) -> String {
     let mut members = modern_members(era);
+    if let Some(why) = unrecorded {
+        let meta = members.entry("_meta").or_insert_with(|| json!({}));
+        meta[UNRECORDED] = cut(why).into();
+    }
     let meta = members.remove("_meta").map_or_else(String::new, |meta| format!("\"_meta\":{meta},"));
     let kind = members.remove("resultType").map_or_else(String::new, |kind| format!(",\"resultType\":{kind}"));
     let structure = if era.has_structure() { format!(",\"structuredContent\":{payload}") } else { String::new() };
@@ -131,6 +138,15 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
                  arguments or another repository are accepted now."
             ),
             json!({ "retryAfterSeconds": seconds, "retryable": true }),
+        ),
+        CallError::Unrecorded { why } => (
+            code::UNRECORDED,
+            format!(
+                "Refused: --audit required, and this call cannot be recorded: {}. The operator can mend that (`bulkhead \
+                 doctor` shows the ledger) or accept unrecorded reads with --audit best-effort.",
+                cut(why).trim_end_matches('.')
+            ),
+            json!({ "why": cut(why), "flag": "--audit best-effort", "retryable": true }),
         ),
         CallError::GatewayNeeded => (code::GATEWAY_NEEDED, gateway::NEEDED.to_owned(), gateway::needed(tool.name)),
         CallError::GatewaySilent { configured } => {
@@ -243,7 +259,7 @@ mod tests {
             panic!("a good answer is a payload");
         };
         for era in Era::ALL {
-            let wrapped = wrap(era, &json, is_error);
+            let wrapped = wrap(era, &json, is_error, None);
             let value: Value = serde_json::from_str(&wrapped).expect("results are JSON");
             assert_eq!(value.to_string(), wrapped, "keys are sorted in {}", era.version());
             assert_eq!(value["content"][0]["text"], json);
@@ -262,7 +278,7 @@ mod tests {
         for outcome in [Ok(Done { canonical: Some(hidden_path), ..answered() }), Err(CallError::Read(failure))] {
             let Rendered::Payload { json, is_error } = render(tool(), "/w/app", outcome) else { panic!("no payload") };
             let era = Era::ALL.into_iter().find(|era| era.has_structure()).expect("newer eras have it");
-            let wrapped = wrap(era, &json, is_error);
+            let wrapped = wrap(era, &json, is_error, None);
             assert!(!hidden.chars().any(|c| wrapped.contains(c)), "{wrapped}");
             let value: Value = serde_json::from_str(&wrapped).expect("results are JSON");
             assert_eq!(value["content"][0]["text"], json, "whoever decodes once sees the escapes");

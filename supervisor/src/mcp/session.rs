@@ -16,6 +16,7 @@ use super::{
     spelling::Spelling,
 };
 use crate::{
+    audit::{Audit, Entry},
     control::{Control, Tick},
     log,
     outcome::CallError,
@@ -54,12 +55,13 @@ pub struct SessionIo {
 
 /// Serves one client until its input ends or its output breaks, then stops what still runs. Answers that are finished
 /// by then are in the output. Must run inside a [`tokio::task::LocalSet`].
-pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>) {
+pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>, audit: Audit) {
     let SessionIo { mut input, output } = io;
     let lists = Lists::new(Rc::clone(&settings));
     let mut session = Session {
         reads,
         settings,
+        audit,
         lists,
         output,
         opened: Opened::default(),
@@ -85,6 +87,7 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
 struct Session<R> {
     reads: Rc<R>,
     settings: Rc<Settings>,
+    audit: Audit,
     lists: Lists,
     output: Output,
     opened: Opened,
@@ -202,11 +205,22 @@ impl<R: Reads + 'static> Session<R> {
                 answer(self.lists.answer(era, spelling, &request.params)?)
             }
             ("tools/call", _) => {
-                let prepared = call::prepare(&request.params, &self.settings)?;
+                let (tool, arguments) = (call::named(&request.params), &request.params["arguments"]);
+                let entry = self.audit.call(tool, arguments, client.as_deref());
+                let prepared = match call::prepare(&request.params, &self.settings) {
+                    Ok(prepared) => prepared,
+                    Err(error) => {
+                        entry.refused(&error);
+                        return Err(error);
+                    }
+                };
                 if self.open.len() >= MAX_OPEN_REQUESTS {
-                    return Ok(Step::Answer(call_line(&request.id, era, result::busy(prepared.tool))));
+                    entry.busy();
+                    let unrecorded = self.audit.unrecorded();
+                    let busy = call_line(&request.id, era, result::busy(prepared.tool), unrecorded.as_deref());
+                    return Ok(Step::Answer(busy));
                 }
-                self.start(request, era, prepared, reply_to.clone());
+                self.start(request, era, prepared, entry, reply_to.clone());
                 Ok(Step::Later)
             }
             (method, _) => Err(RpcError {
@@ -217,7 +231,7 @@ impl<R: Reads + 'static> Session<R> {
         }
     }
 
-    fn start(&mut self, request: &Request, era: Era, prepared: Prepared, reply_to: ReplyTo) {
+    fn start(&mut self, request: &Request, era: Era, prepared: Prepared, entry: Entry, reply_to: ReplyTo) {
         let Prepared { tool, work } = prepared;
         let progress = Progress::asked(&request.params);
         let (sender, ticks) = mpsc::channel(TICKS);
@@ -225,13 +239,17 @@ impl<R: Reads + 'static> Session<R> {
         let id = request.id.clone();
         self.open.enter(&id, stopper, reply_to.clone());
         let (reads, settings) = (Rc::clone(&self.reads), Rc::clone(&self.settings));
-        let (open, output) = (self.open.clone(), self.output.clone());
+        let (open, output, audit) = (self.open.clone(), self.output.clone(), self.audit.clone());
         let served = async move {
             let asked = work.asked().to_owned();
             let shown = Shown { progress, ticks, id: &id, open: &open, output: &output };
-            let outcome = shown.until(work.done(&*reads, &settings, control)).await;
+            let outcome = shown.until(recorded(work.done(&*reads, &settings, control), &audit, entry)).await;
+            let unrecorded = audit.unrecorded();
             // who cancelled gets nothing, also when the answer was ready in the same moment
-            let line = open.wanted(&id).then(|| call_line(&id, era, result::render(tool, &asked, outcome)));
+            let line = open.wanted(&id).then(|| {
+                let rendered = result::render(tool, &asked, outcome);
+                call_line(&id, era, rendered, unrecorded.as_deref())
+            });
             reply_to.settle(&output, line).await;
             open.leave(&id);
         };
@@ -299,9 +317,24 @@ impl Shown<'_> {
     }
 }
 
-fn call_line(id: &Id, era: Era, rendered: Rendered) -> String {
+/// Does the work of a call, unless it must be recorded and cannot be, and takes note of how it ended.
+pub(super) async fn recorded(
+    work: impl Future<Output = Result<Done, CallError>>,
+    audit: &Audit,
+    entry: Entry,
+) -> Result<Done, CallError> {
+    let outcome = match audit.admit().await {
+        Ok(()) => work.await,
+        Err(why) => Err(CallError::Unrecorded { why }),
+    };
+    entry.ended(&outcome);
+    audit.settled().await;
+    outcome
+}
+
+fn call_line(id: &Id, era: Era, rendered: Rendered, unrecorded: Option<&str>) -> String {
     match rendered {
-        Rendered::Payload { json, is_error } => result_line(id, &result::wrap(era, &json, is_error)),
+        Rendered::Payload { json, is_error } => result_line(id, &result::wrap(era, &json, is_error, unrecorded)),
         Rendered::Rpc(error) => error_line(Some(id), &error),
     }
 }

@@ -11,6 +11,7 @@ mod verdict;
 pub use roster::{MAX_QUEUE, parts_at_once};
 
 use crate::{
+    audit::Audit,
     backoff::{Admission, Backoff},
     carrier::Carrier,
     control::{Control, Tick},
@@ -26,7 +27,7 @@ use bulkhead_contract::isolation::{Demand, Report};
 use bulkhead_ipc::edge::read::Ask;
 use roster::Roster;
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::BTreeSet,
     rc::Rc,
     time::Duration,
@@ -53,6 +54,8 @@ struct Shared {
     /// Why every call is refused: this very process is not confined as demanded.
     refusal: Option<CallError>,
     state: RefCell<State>,
+    /// Who hears of workers that fell.
+    audit: OnceCell<Audit>,
 }
 
 struct State {
@@ -117,7 +120,12 @@ impl Pool {
             closing: false,
             told_missing: BTreeSet::new(),
         };
-        Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state) }))
+        Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state), audit: OnceCell::new() }))
+    }
+
+    /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
+    pub fn tell(&self, audit: Audit) {
+        let _ = self.0.audit.set(audit);
     }
 
     /// Ends all workers and answers what still waits; takes a fifth of a second at most.

@@ -51,13 +51,13 @@ impl Shared {
             Fall::Died { .. } | Fall::Unheard { .. } if state.closing => CallError::Stopping,
             Fall::Unheard { how, forbidden } => {
                 state.backoff.died(&home, now, forbidden);
-                report(worker, &how);
+                self.report(worker, &how);
                 return Verdict::Unheard;
             }
             Fall::Died { how, forbidden } => {
                 state.backoff.died(&home, now, forbidden);
                 state.poison.died((job.fingerprint, home), now);
-                report(worker, &how);
+                self.report(worker, &how);
                 CallError::WorkerDied { how }
             }
             Fall::Late { stuck } => {
@@ -65,7 +65,7 @@ impl Shared {
                 if stuck {
                     state.poison.died((job.fingerprint, home), now);
                 }
-                report(worker, "the deadline passed");
+                self.report(worker, "the deadline passed");
                 CallError::Deadline { seconds: job.time.as_secs() }
             }
             Fall::Left => CallError::Cancelled,
@@ -80,13 +80,16 @@ impl Shared {
             && !state.closing
         {
             state.backoff.died(&home, Instant::now(), *forbidden);
-            report(Some(worker), how);
+            self.report(Some(worker), how);
         }
     }
-}
 
-fn report(worker: Option<&Worker>, how: &str) {
-    let (name, words) = worker.map_or(("a worker", String::new()), |worker| (worker.name(), worker.last_words()));
-    let words = if words.is_empty() { words } else { format!("; its last words: {words}") };
-    log::warn(&format!("{name}: {how}{words}"));
+    fn report(&self, worker: Option<&Worker>, how: &str) {
+        let (name, words) = worker.map_or(("a worker", String::new()), |worker| (worker.name(), worker.last_words()));
+        let words = if words.is_empty() { words } else { format!("; its last words: {words}") };
+        log::warn(&format!("{name}: {how}{words}"));
+        if let Some(audit) = self.audit.get() {
+            audit.worker_ended(worker.and_then(Worker::pid), how);
+        }
+    }
 }

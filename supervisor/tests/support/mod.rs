@@ -11,7 +11,7 @@ use bulkhead_ipc::{
     chunk::split,
     codec::{decode, encode, encode_answer},
     edge::{
-        FileId, WorkerKind,
+        FileId, WorkerKind, audit,
         launcher::StatusOf,
         read::{Answer, Ask, Call, FromRead, Init, OwnerTrust, Ready, Reply, Repository, ToRead},
     },
@@ -167,7 +167,8 @@ impl std::ops::Deref for Fake {
 }
 
 impl Carrier for Fake {
-    fn start(&self, WorkerKind::Read: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
+    fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
+        assert_eq!(kind, WorkerKind::Read, "the pool starts nothing else");
         if let Some(error) = self.broken.borrow().clone() {
             return Box::pin(async { Err(error) });
         }
@@ -263,6 +264,10 @@ pub fn thread_main(mut ends: WorkerEnds<ToRead, FromRead>) {
     }
 }
 
+pub fn audit_init() -> audit::Init {
+    audit::Init { demand: Demand::Off, ledger: None, sign_key: None, compat: false, memory: 0 }
+}
+
 pub fn init() -> Init {
     Init {
         demand: Demand::Off,
@@ -298,6 +303,7 @@ pub fn settings(demand: Demand) -> Settings {
         roots_invalid: None,
         run_dirs: vec![],
         gateway: None,
+        audit: Default::default(),
         log: LogLevel::Warn,
         log_json: false,
     }

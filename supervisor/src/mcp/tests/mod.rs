@@ -11,6 +11,7 @@ use super::{
     session::{SessionIo, run},
 };
 use crate::{
+    audit::Audit,
     control::{Control, Tick},
     outcome::{Answered, CallError},
     reads::{Question, Reads},
@@ -45,6 +46,7 @@ pub(crate) fn settings() -> Settings {
         roots_invalid: None,
         run_dirs: vec![],
         gateway: None,
+        audit: Default::default(),
         log: LogLevel::Warn,
         log_json: false,
     }
@@ -255,7 +257,7 @@ async fn with_settings(settings: Settings, test: impl AsyncFnOnce(&mut Client)) 
     local
         .run_until(async {
             let io = SessionIo { input: incoming, output: outgoing };
-            let session = tokio::task::spawn_local(run(io, reads, Rc::new(settings)));
+            let session = tokio::task::spawn_local(run(io, reads, Rc::new(settings), Audit::off()));
             test(&mut client).await;
             client.end().await;
             session.await.expect("the session does not break");

@@ -1,0 +1,143 @@
+//! The record of one call, from what is known at its beginning to how it ended. Dropped unfinished, it says so itself.
+//! Trust: arguments are the agent's; of them a digest is kept, and a count where many repositories are meant.
+
+use super::{Audit, Noted};
+use crate::{mcp::jsonrpc::RpcError, outcome::CallError, work::Done};
+use bulkhead_contract::{
+    canonical,
+    failure::{Reason, code},
+};
+use bulkhead_ipc::edge::audit::{Kind, Outcome, Scope};
+use serde_json::Value;
+use std::time::Instant;
+
+/// One call on its way.
+#[derive(Debug)]
+pub struct Entry {
+    audit: Audit,
+    /// Taken at the end.
+    begun: Option<Begun>,
+}
+
+#[derive(Debug)]
+struct Begun {
+    tool: &'static str,
+    client: Option<String>,
+    scope: Scope,
+    arguments: Option<[u8; 32]>,
+    since: Instant,
+}
+
+impl Entry {
+    pub(super) fn begin(audit: Audit, tool: Option<&'static str>, arguments: &Value, client: Option<&str>) -> Self {
+        let begun = audit.0.is_some().then(|| Begun {
+            tool: tool.unwrap_or("unknown"),
+            client: client.map(str::to_owned),
+            scope: scope(arguments),
+            arguments: (!arguments.is_null()).then(|| canonical::sha256(arguments)),
+            since: Instant::now(),
+        });
+        Self { audit, begun }
+    }
+
+    /// It was refused before it reached a tool.
+    pub fn refused(mut self, error: &RpcError) {
+        self.finish(Kind::Refused, Outcome::Blocked, format!("refused: {}", error.code), None);
+    }
+
+    /// It was not begun: too many are open.
+    pub fn busy(mut self) {
+        self.finish(Kind::ToolCall, Outcome::Error, format!("error {}: too many calls are open", code::BUSY), None);
+    }
+
+    /// It ended so.
+    pub fn ended(mut self, outcome: &Result<Done, CallError>) {
+        let (kind, result, summary, reported) = match outcome {
+            Ok(_) => (Kind::ToolCall, Outcome::Success, "answered".to_owned(), None),
+            Err(CallError::Read(failure)) if failure.reason == Reason::OutsideRoots => {
+                (Kind::Refused, Outcome::Blocked, format!("refused: {}", code::OUTSIDE_ROOTS), None)
+            }
+            Err(CallError::Unrecorded { .. }) => {
+                let summary = format!("refused: {}, it could not be recorded then", code::UNRECORDED);
+                (Kind::Refused, Outcome::Blocked, summary, None)
+            }
+            Err(error) => {
+                let (summary, reported) = told(error);
+                (Kind::ToolCall, Outcome::Error, summary, reported)
+            }
+        };
+        self.finish(kind, result, summary, reported);
+    }
+
+    fn finish(&mut self, kind: Kind, result: Outcome, summary: String, reported: Option<String>) {
+        let Some(Begun { tool, client, scope, arguments, since }) = self.begun.take() else { return };
+        let (tool, duration) = (tool.to_owned(), since.elapsed());
+        let numbers = Vec::new();
+        self.audit.note(Noted { kind, tool, client, result, scope, arguments, duration, summary, reported, numbers });
+    }
+}
+
+impl Drop for Entry {
+    /// A call that broke inside of us, or was cut off by the end of the server, was a call all the same.
+    fn drop(&mut self) {
+        self.finish(Kind::ToolCall, Outcome::Error, "it was cut off before it had an end".to_owned(), None);
+    }
+}
+
+/// A sentence of ours, and what others said in a field of its own.
+fn told(error: &CallError) -> (String, Option<String>) {
+    match error {
+        CallError::Read(failure) => (format!("error {}: {}", code::LOCAL_READ, failure.reason.name()), None),
+        CallError::Incomplete { .. } => (format!("error {}: an argument is missing", code::INVALID_PARAMS), None),
+        CallError::IsolationMissing { layer, cause } => {
+            let summary = format!("error {}: isolation falls short of what is demanded", code::ISOLATION_MISSING);
+            (summary, Some(format!("{layer}: {cause}")))
+        }
+        CallError::Deadline { seconds } => {
+            (format!("error {}: no answer within {seconds} s; the worker was ended", code::DEADLINE), None)
+        }
+        CallError::WorkerDied { how } => {
+            (format!("error {}: the worker that served it ended", code::WORKER_DIED), Some(how.clone()))
+        }
+        CallError::Unavailable { why } => {
+            (format!("error {}: no worker could be had", code::WORKER_UNAVAILABLE), Some(why.clone()))
+        }
+        CallError::Poisoned { .. } => (format!("error {}: it ended two workers before", code::POISONED), None),
+        CallError::Unrecorded { .. } => (format!("error {}: it could not be recorded", code::UNRECORDED), None),
+        CallError::GatewayNeeded => (format!("error {}: it needs a gateway", code::GATEWAY_NEEDED), None),
+        CallError::GatewaySilent { .. } => (format!("error {}: the gateway is silent", code::GATEWAY_SILENT), None),
+        CallError::Stopping => (format!("error {}: the server was stopping", code::WORKER_DIED), None),
+        CallError::Cancelled => ("cancelled".to_owned(), None),
+    }
+}
+
+/// What a call is about, by the contract's order; no name that a caller chose gets in.
+fn scope(arguments: &Value) -> Scope {
+    let many = |name: &str| arguments.get(name).and_then(Value::as_array).map(Vec::len);
+    match (arguments.get("repoPath"), many("repoPaths").or_else(|| many("repositories"))) {
+        (Some(path @ Value::String(_)), _) => Scope::Path(canonical::sha256(path)),
+        (_, Some(count)) => Scope::Fleet(u32::try_from(count).unwrap_or(u32::MAX)),
+        _ => Scope::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_scope_is_a_digest_or_a_number_and_never_a_name() {
+        let path = canonical::sha256(&json!("/w"));
+        for (arguments, expected) in [
+            (json!({"repoPath": "/w", "repoId": "chosen"}), Scope::Path(path)),
+            (json!({"repoId": "chosen", "repo_id": "chosen"}), Scope::Unknown),
+            (json!({"repoPath": 7}), Scope::Unknown),
+            (json!({"repoPaths": ["/a", "/b"]}), Scope::Fleet(2)),
+            (json!({"repositories": []}), Scope::Fleet(0)),
+            (json!(null), Scope::Unknown),
+        ] {
+            assert_eq!(scope(&arguments), expected, "{arguments}");
+        }
+    }
+}
