@@ -32,7 +32,11 @@ pub fn run<T: Send + 'static>(pace: &Pace, work: impl FnOnce() -> T + Send + 'st
     let Ok(thread) = thread else { return Err(pace.end()) };
     loop {
         match result.recv_timeout(LOOK_EVERY) {
-            Ok(result) => return Ok(result),
+            Ok(result) => {
+                // it has nothing left to do but to count itself out, without which the worker would pass for a busy one
+                let _ = thread.join();
+                return Ok(result);
+            }
             Err(RecvTimeoutError::Timeout) => pace.look()?,
             Err(RecvTimeoutError::Disconnected) => match thread.join() {
                 Err(panic) => resume_unwind(panic),
