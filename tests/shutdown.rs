@@ -90,6 +90,58 @@ fn when_its_output_is_full() {
     assert!(process::until(PROMPTLY, || !launcher.is_alive()), "the launcher stayed");
 }
 
+/// A server whose input is over, with more answers than its output holds.
+fn over(place: &Place, requests: usize) -> std::process::Child {
+    use std::{io::Write as _, process::Stdio};
+    let mut command = place.command(env!("CARGO_BIN_EXE_bulkhead"));
+    command.arg("--root").arg(place.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let opening = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "slow", "version": "1"}}});
+    writeln!(input, "{opening}").expect("it reads");
+    for id in 1..=requests {
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})).expect("it reads");
+    }
+    child
+}
+
+#[test]
+fn when_its_reader_is_slow_and_nothing_is_lost() {
+    use std::io::Read as _;
+    let place = Place::new();
+    let mut child = over(&place, 40);
+    let mut output = child.stdout.take().expect("a pipe");
+    let (mut all, mut piece) = (Vec::new(), vec![0; 32 * 1024]);
+    std::thread::sleep(Duration::from_millis(300));
+    loop {
+        let got = output.read(&mut piece).expect("it is a pipe");
+        if got == 0 {
+            break;
+        }
+        all.extend_from_slice(&piece[..got]);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ids = all.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let ids = ids.map(|line| serde_json::from_slice::<serde_json::Value>(line).expect("whole lines")["id"].clone());
+    assert_eq!(ids.collect::<Vec<_>>(), (0..=40).map(|id| json!(id)).collect::<Vec<_>>());
+    assert_eq!(child.wait().expect("ours").code(), Some(0));
+}
+
+#[test]
+fn when_nobody_reads_and_it_says_so() {
+    use std::io::Read as _;
+    let place = Place::new();
+    let mut child = over(&place, 40);
+    // held open, and never read
+    let output = child.stdout.take();
+    assert_eq!(child.wait().expect("ours").code(), Some(1));
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("UTF-8");
+    assert!(said.contains("answers were lost"), "{said}");
+    drop(output);
+}
+
 #[test]
 fn two_copies_do_not_know_each_other() {
     let place = Place::new();

@@ -35,6 +35,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// Exit code when the supervisor cannot even begin.
 pub const EXIT_CANNOT_START: i32 = 1;
+/// Exit code when answers were lost at the end of input, because nobody read them.
+pub const EXIT_UNREAD: i32 = 1;
 /// Time for what is still to be written when all is over.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// Time in which the launcher is expected to end once its socket is closed; after that, whoever outlives us takes it away.
@@ -64,7 +66,7 @@ pub enum Means {
 }
 
 /// Serves MCP on standard input and output until the input ends or a signal asks to stop. The result is the exit code:
-/// 0, or [`EXIT_CANNOT_START`].
+/// 0, [`EXIT_CANNOT_START`], or [`EXIT_UNREAD`].
 #[must_use]
 pub fn serve(settings: Settings, means: Means) -> i32 {
     // before the jail, which shows nothing of what a descriptor is
@@ -73,16 +75,21 @@ pub fn serve(settings: Settings, means: Means) -> i32 {
         Ok(house) => house,
         Err(e) => return cannot_start(&e),
     };
-    let io = match house.local.block_on(&house.runtime, async { streams.start() }) {
-        Ok((io, flushed)) => {
-            house.flushed = Some(flushed);
-            io
-        }
+    let (io, mut flushed) = match house.local.block_on(&house.runtime, async { streams.start() }) {
+        Ok(started) => started,
         Err(e) => return cannot_start(&e),
     };
-    house.run(async |house, pool| mcp::run(io, Rc::new(pool), Rc::clone(&house.settings), house.audit.clone()).await);
+    house.flushed = Some(flushed.clone());
+    let served = house.run(async |house, pool| {
+        let answered = mcp::run(io, Rc::new(pool), Rc::clone(&house.settings), house.audit.clone()).await;
+        answered & flushed.wait_while_read(mcp::UNREAD).await
+    });
+    let lost = served == Some(false);
+    if lost {
+        log::warn("standard input has ended and nobody reads standard output: answers were lost");
+    }
     log::flush(LAST_WORDS);
-    0
+    if lost { EXIT_UNREAD } else { 0 }
 }
 
 /// Answers one tool call and ends.
@@ -203,7 +210,7 @@ impl House {
             };
             self.audit.close().await;
             pool.close().await;
-            if let Some(flushed) = flushed {
+            if let Some(mut flushed) = flushed {
                 // nobody may be reading: then what is left is lost, and the end is not delayed
                 let _ = flushed.wait(LAST_WORDS).await;
             }

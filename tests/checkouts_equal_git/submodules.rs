@@ -167,6 +167,8 @@ fn a_path_narrows_it_and_additions_say_more() {
     assert_eq!(paths("nes"), [""; 0]);
     assert_eq!(paths("clean/a.txt"), [""; 0]);
     assert_eq!(paths("").len(), 13);
+    assert_eq!(paths(top.at("nest").to_str().expect("plain")).len(), 5);
+    assert_eq!(paths(top.path().to_str().expect("plain")).len(), 13);
     for path in ["../x", "/x", "a/../../b"] {
         let outcome = server.call("submodule.status", json!({"repoPath": top.path(), "path": path}));
         outcome.expect_refused(path, &["bad-argument"]);

@@ -14,6 +14,7 @@ use super::{
     reply_to::{Batch, Output, ReplyTo},
     result::{self, Rendered},
     spelling::Spelling,
+    stdio::Outflow,
 };
 use crate::{
     audit::{Audit, Entry},
@@ -39,6 +40,9 @@ use tokio::{
 
 /// How long running calls may go on after the last byte of input: scripts pipe requests in and close at once.
 const LINGER: Duration = Duration::from_millis(600);
+/// How long answers may wait at the end for somebody who reads nothing. Hosts that want a server gone send a signal, which
+/// does not wait for them.
+pub const UNREAD: Duration = Duration::from_millis(1_500);
 /// How long stopped calls may take to notice.
 const LEAVE: Duration = Duration::from_millis(100);
 /// Ticks of one call that wait for the next notification.
@@ -51,12 +55,15 @@ pub struct SessionIo {
     pub input: mpsc::Receiver<Vec<Event>>,
     /// Lines to write; closed when they cannot be written.
     pub output: Output,
+    /// What has left of them.
+    pub outflow: Outflow,
 }
 
 /// Serves one client until its input ends or its output breaks, then stops what still runs. Answers that are finished
-/// by then are in the output. Must run inside a [`tokio::task::LocalSet`].
-pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>, audit: Audit) {
-    let SessionIo { mut input, output } = io;
+/// by then are in the output, where somebody reads it. False where some call got no answer for want of a reader. Must run
+/// inside a [`tokio::task::LocalSet`].
+pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>, audit: Audit) -> bool {
+    let SessionIo { mut input, output, outflow } = io;
     let lists = Lists::new(Rc::clone(&settings));
     let mut session = Session {
         reads,
@@ -64,6 +71,7 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
         audit,
         lists,
         output,
+        outflow,
         opened: Opened::default(),
         open: OpenCalls::default(),
         tasks: JoinSet::new(),
@@ -71,7 +79,16 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
     loop {
         tokio::select! {
             events = input.recv() => match events {
-                Some(events) => session.take(events).await,
+                Some(events) => {
+                    let abandoned = abandoned(&input, session.output.clone(), session.outflow.clone());
+                    tokio::select! {
+                        () = session.take(events) => {}
+                        () = abandoned => {
+                            session.tasks.abort_all();
+                            return false;
+                        }
+                    }
+                }
                 None => break,
             },
             Some(ended) = session.tasks.join_next_with_id() => session.mend(ended.map(drop)).await,
@@ -81,7 +98,20 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
             }
         }
     }
-    session.end().await;
+    session.end().await
+}
+
+/// Resolves when the input is over and nobody reads the answers to it, on which the session itself may be waiting.
+async fn abandoned(input: &mpsc::Receiver<Vec<Event>>, output: Output, outflow: Outflow) {
+    let mut before = outflow.bytes();
+    loop {
+        tokio::time::sleep(UNREAD).await;
+        let now = outflow.bytes();
+        if input.is_closed() && output.capacity() == 0 && now == before {
+            return;
+        }
+        before = now;
+    }
 }
 
 struct Session<R> {
@@ -90,6 +120,7 @@ struct Session<R> {
     audit: Audit,
     lists: Lists,
     output: Output,
+    outflow: Outflow,
     opened: Opened,
     open: OpenCalls,
     tasks: JoinSet<()>,
@@ -272,13 +303,27 @@ impl<R: Reads + 'static> Session<R> {
         let _ = self.output.send(line).await;
     }
 
-    async fn end(mut self) {
+    async fn end(mut self) -> bool {
         if !self.output.is_closed() {
-            let _ = timeout(LINGER, self.drain()).await;
+            self.linger().await;
         }
         self.open.stop_all();
         let _ = timeout(LEAVE, self.drain()).await;
+        let answered = self.tasks.is_empty() || self.output.is_closed();
         self.tasks.abort_all();
+        answered
+    }
+
+    /// Waits until all calls are answered, for as long as answers leave; a reader that is slow is waited for longer than
+    /// calls are that have nothing to say yet.
+    async fn linger(&mut self) {
+        loop {
+            let (before, waiting) = (self.outflow.bytes(), self.output.capacity() < self.output.max_capacity());
+            let patience = if waiting { UNREAD } else { LINGER };
+            if timeout(patience, self.drain()).await.is_ok() || self.outflow.bytes() == before {
+                return;
+            }
+        }
     }
 
     async fn drain(&mut self) {

@@ -63,11 +63,14 @@ pub(super) async fn write(
         while !rest.is_empty() {
             match now(&output, Interest::WRITABLE, |output| streams::write_now(output, rest)).await {
                 Ok(0) => return log::info("standard output takes nothing"),
-                Ok(length) => rest = &rest[length..],
+                Ok(length) => {
+                    written.outflow.add(length);
+                    rest = &rest[length..];
+                }
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     return on_threads::start_writing(on_thread, rest.to_vec(), lines, written);
                 }
-                Err(error) => return log::info(&format!("standard output cannot be written: {}", error.kind())),
+                Err(error) => return on_threads::unwritable(&error),
             }
         }
     }

@@ -15,7 +15,7 @@ use std::{
     thread,
     time::Duration,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 /// Longest wait for a non-blocking stream before it is tried again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -38,13 +38,13 @@ fn start_waiting(
 ) -> io::Result<(SessionIo, Flushed)> {
     let (events, incoming) = mpsc::channel(WAITING_PIECES);
     let (lines, outgoing) = mpsc::channel(WAITING_LINES);
-    let (written, flushed) = oneshot::channel();
+    let (written, flushed) = Flushed::pair();
     spawn("stdin", move || read(input, input_ready, Framing::default(), &events))?;
     spawn("stdout", move || {
-        write(output, output_ready, Vec::new(), outgoing);
+        write(Counted { output, written: &written }, output_ready, Vec::new(), outgoing);
         drop(written);
     })?;
-    Ok((SessionIo { input: incoming, output: lines }, Flushed(flushed)))
+    Ok((SessionIo { input: incoming, output: lines, outflow: flushed.outflow.clone() }, flushed))
 }
 
 /// Starts the thread of standard input.
@@ -63,7 +63,7 @@ pub(super) fn read_stdin(events: mpsc::Sender<Vec<Event>>) -> io::Result<()> {
 pub(super) fn write_stdout(lines: mpsc::Receiver<String>, written: Written) -> io::Result<()> {
     let ready = || streams::writable(io::stdout(), PATIENCE);
     spawn("stdout", move || {
-        write(io::stdout(), ready, Vec::new(), lines);
+        write(Counted { output: io::stdout(), written: &written }, ready, Vec::new(), lines);
         drop(written);
     })
 }
@@ -86,12 +86,36 @@ pub(super) fn start_writing(
     written: Written,
 ) {
     let started = spawn("stdout", move || {
-        write(output, || streams::writable(io::stdout(), PATIENCE), first, lines);
+        write(Counted { output, written: &written }, || streams::writable(io::stdout(), PATIENCE), first, lines);
         drop(written);
     });
     if let Err(error) = started {
         log::warn(&format!("standard output cannot be written: {}", error.kind()));
     }
+}
+
+/// An output whose bytes are counted as they leave.
+struct Counted<'a, W> {
+    output: W,
+    written: &'a Written,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.output.write(bytes)?;
+        self.written.outflow.add(length);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+/// What is said of an output that takes nothing any more: a reader that has gone is no news, a full disk is.
+pub(super) fn unwritable(error: &io::Error) {
+    let text = format!("standard output cannot be written: {}", error.kind());
+    if error.kind() == ErrorKind::BrokenPipe { log::info(&text) } else { log::warn(&text) }
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
@@ -138,7 +162,7 @@ fn write(mut output: impl Write, ready: impl Fn(), first: Vec<u8>, mut lines: mp
             },
         };
         if let Err(error) = write_line(&mut output, &ready, &line) {
-            return log::info(&format!("standard output cannot be written: {}", error.kind()));
+            return unwritable(&error);
         }
     }
 }
@@ -174,7 +198,7 @@ mod tests {
         atomic::{AtomicUsize, Ordering},
     };
 
-    fn all_written(flushed: Flushed) -> bool {
+    fn all_written(mut flushed: Flushed) -> bool {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(flushed.wait(Duration::from_secs(60)))
     }
@@ -292,7 +316,7 @@ mod tests {
             Reluctant { stream: Pieces(vec![b"{\"a\"".to_vec(), b":1}\n".to_vec()].into_iter()), willing: false };
         let output = Reluctant { stream: writes.clone(), willing: false };
         let (io, flushed) = start_waiting((input, wait(&waits)), (output, wait(&waits))).expect("threads start");
-        let SessionIo { mut input, output } = io;
+        let SessionIo { mut input, output, .. } = io;
         let mut seen = Vec::new();
         while let Some(events) = input.blocking_recv() {
             seen.extend(events);

@@ -9,6 +9,7 @@ mod probes;
 use super::{
     framing::{Event, Framing},
     session::{SessionIo, run},
+    stdio::Outflow,
 };
 use crate::{
     audit::Audit,
@@ -256,7 +257,7 @@ async fn with_settings(settings: Settings, test: impl AsyncFnOnce(&mut Client)) 
     let local = LocalSet::new();
     local
         .run_until(async {
-            let io = SessionIo { input: incoming, output: outgoing };
+            let io = SessionIo { input: incoming, output: outgoing, outflow: Outflow::default() };
             let session = tokio::task::spawn_local(run(io, reads, Rc::new(settings), Audit::off()));
             test(&mut client).await;
             client.end().await;
