@@ -68,7 +68,7 @@ fn when_a_worker_hangs_in_a_call() {
         let repo = Repo::honest(&place, "repo");
         let mut server = Start::new(&place).root(place.path()).spawn();
         assert!(server.read("repo.status", repo.path()).is_ok());
-        process::workers(server.pid())[0].signal(Signal::SIGSTOP);
+        process::workers(server.pid())[0].stop();
         server.ask("repo.status", json!({"repoPath": repo.path()}));
         end(server, order, "a worker hangs");
     }

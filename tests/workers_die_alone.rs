@@ -57,7 +57,7 @@ fn a_worker_killed_during_a_call_costs_that_call_alone() {
         victim.is_some()
     }));
     let victim = victim.expect("just found");
-    victim.signal(Signal::SIGSTOP);
+    victim.stop();
     let meanwhile = server.read("repo.status", other.path());
     assert!(meanwhile.is_ok(), "another repository does not notice: {}", meanwhile.message);
     victim.signal(Signal::SIGKILL);
@@ -78,7 +78,7 @@ fn a_worker_that_hangs_is_ended_by_the_deadline() {
     let mut server = Start::new(&place).root(place.path()).arguments(&["--deadline", "2"]).spawn();
     assert!(server.read("repo.status", repo.path()).is_ok());
     let worker = process::workers(server.pid())[0];
-    worker.signal(Signal::SIGSTOP);
+    worker.stop();
     let outcome = server.read("repo.status", repo.path());
     assert_eq!(outcome.code(), Some(10021), "{}", outcome.message);
     assert!(process::until(SOON, || !worker.is_alive()), "the worker that hung is gone");
@@ -93,7 +93,7 @@ fn nobody_outlives_a_killed_supervisor() {
     let (server, worker) = warm(&place);
     let (supervisor, launcher) = (Process(server.pid()), process::launcher(server.pid()));
     // one that is stopped cannot react; the kernel must end it
-    worker.signal(Signal::SIGSTOP);
+    worker.stop();
     supervisor.signal(Signal::SIGKILL);
     let gone = process::until(SOON, || !worker.is_alive() && !launcher.is_alive());
     assert!(gone, "worker alive: {}, launcher alive: {}", worker.is_alive(), launcher.is_alive());

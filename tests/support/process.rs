@@ -40,6 +40,24 @@ impl Process {
         self.parent().is_some() || others > 0
     }
 
+    /// Stops it, and waits until every thread of it stands still: a signal takes its time, and one that is still awake could
+    /// answer the next question.
+    ///
+    /// # Panics
+    /// When it does not stop.
+    pub fn stop(self) {
+        self.signal(Signal::SIGSTOP);
+        let state = |task: fs::DirEntry| {
+            let stat = fs::read_to_string(task.path().join("stat")).ok()?;
+            Some(stat.rsplit_once(") ")?.1.starts_with('T'))
+        };
+        let stopped = || {
+            let tasks = fs::read_dir(self.proc("task"));
+            tasks.is_ok_and(|mut tasks| tasks.all(|task| task.ok().and_then(state) == Some(true)))
+        };
+        assert!(until(Duration::from_secs(20), stopped), "process {} does not stop", self.0);
+    }
+
     /// A field of its `status`, for example `CapEff`.
     pub fn status(self, field: &str) -> Option<String> {
         let text = fs::read_to_string(self.proc("status")).ok()?;
