@@ -68,16 +68,37 @@ const CHANGES: &[&str] = &[
     "flock",
 ];
 
+/// The calls in the order in which they began, each with its result: strace writes a call that another process
+/// interrupted in two lines, the first ending in `<unfinished ...>`.
 fn calls(log: &str) -> Vec<Call> {
-    // a call that another process interrupted is written in two lines; the first has the arguments
-    let lines = log.lines().filter(|line| !line.contains(" resumed>"));
-    lines
-        .filter_map(|line| {
-            let (pid, rest) = line.trim_start().split_once(' ')?;
-            let (name, rest) = rest.trim_start().split_once('(')?;
-            Some(Call { pid: pid.parse().ok()?, name: name.to_owned(), rest: rest.to_owned() })
-        })
-        .collect()
+    let mut calls: Vec<Call> = Vec::new();
+    let mut unfinished: HashMap<i32, usize> = HashMap::new();
+    for line in log.lines() {
+        let Some((pid, rest)) = line.trim_start().split_once(' ') else { continue };
+        let Ok(pid) = pid.parse() else { continue };
+        if let Some((_, result)) = rest.split_once(" resumed>") {
+            if let Some(begun) = unfinished.remove(&pid) {
+                calls[begun].rest.push_str(result);
+            }
+            continue;
+        }
+        let Some((name, rest)) = rest.trim_start().split_once('(') else { continue };
+        let begins = rest.strip_suffix(" <unfinished ...>");
+        if begins.is_some() {
+            unfinished.insert(pid, calls.len());
+        }
+        calls.push(Call { pid, name: name.to_owned(), rest: begins.unwrap_or(rest).to_owned() });
+    }
+    calls
+}
+
+#[test]
+fn a_call_written_in_two_lines_is_read_as_one() {
+    let log =
+        "11 socket(AF_UNIX, 1, 0 <unfinished ...>\n12 open(\"a\", O_RDONLY) = 3\n11 <... socket resumed>) = -1 E\n";
+    let read: Vec<(i32, String)> =
+        calls(log).into_iter().map(|call| (call.pid, format!("{}({}", call.name, call.rest))).collect();
+    assert_eq!(read, [(11, "socket(AF_UNIX, 1, 0) = -1 E".to_owned()), (12, "open(\"a\", O_RDONLY) = 3".to_owned())]);
 }
 
 fn opens_for_writing(call: &Call) -> bool {
