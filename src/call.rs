@@ -2,17 +2,19 @@
 //! Trust: arguments are the operator's, and are checked as an agent's are; the payload is data from a repository.
 
 use crate::options::Options;
+use bulkhead_contract::tool::{Kind, Tool};
 use bulkhead_supervisor::mcp::visible::visible;
 use serde_json::{Map, Value};
 use std::{io::IsTerminal as _, process::ExitCode};
 
 /// Calls `tool` and prints what it answers.
 pub fn run(options: Options, tool: &str, words: &[String]) -> ExitCode {
-    let mut arguments = match parse(words) {
+    let row = bulkhead_contract::catalogue::find(tool);
+    let mut arguments = match parse(row, words) {
         Ok(arguments) => arguments,
         Err(why) => return crate::refuse(&why),
     };
-    if let Some(row) = bulkhead_contract::catalogue::find(tool)
+    if let Some(row) = row
         && row.argument("repoPath").is_some()
         && !arguments.contains_key("repoPath")
     {
@@ -47,8 +49,8 @@ fn indented(compact: &str) -> String {
         .map_or_else(|_| compact.to_owned(), visible)
 }
 
-/// One JSON object, or `key=value` words. A value is JSON where it parses as JSON, and text otherwise.
-fn parse(words: &[String]) -> Result<Map<String, Value>, String> {
+/// One JSON object, or `key=value` words, whose values are read as `tool` wants them.
+fn parse(tool: Option<&Tool>, words: &[String]) -> Result<Map<String, Value>, String> {
     let mut object = if let [only] = words
         && only.trim_start().starts_with('{')
     {
@@ -58,7 +60,7 @@ fn parse(words: &[String]) -> Result<Map<String, Value>, String> {
             Err(_) => return Err("arguments: not a JSON object, or one with a key twice".to_owned()),
         }
     } else {
-        pairs(words)?
+        pairs(tool, words)?
     };
     // a shell leaves `key=~/dir` alone, and a server must not guess at `~`; here it is the operator's own
     if let Some(Value::String(path)) = object.get_mut("repoPath")
@@ -69,18 +71,33 @@ fn parse(words: &[String]) -> Result<Map<String, Value>, String> {
     Ok(object)
 }
 
-fn pairs(words: &[String]) -> Result<Map<String, Value>, String> {
+fn pairs(tool: Option<&Tool>, words: &[String]) -> Result<Map<String, Value>, String> {
     let mut object = Map::new();
     for word in words {
         let Some((key, value)) = word.split_once('=').filter(|(key, _)| !key.is_empty()) else {
             return Err(format!("argument {word:?}: write it as key=value, or give one JSON object"));
         };
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+        let kind = tool.and_then(|tool| tool.argument(key)).map(|argument| argument.kind);
+        let value = value_of(kind, value);
         if object.insert(key.to_owned(), value).is_some() {
             return Err(format!("argument {key:?} is given twice"));
         }
     }
     Ok(object)
+}
+
+/// Text where text is wanted, so that `commit=1234567` is a name and no number; a list of one where a list is wanted; else
+/// JSON where it parses as JSON, which the check of arguments then judges.
+fn value_of(kind: Option<Kind>, text: &str) -> Value {
+    let json = || serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    match kind {
+        Some(Kind::Path | Kind::Text { .. } | Kind::Word { .. } | Kind::OneOf { .. }) => Value::String(text.to_owned()),
+        Some(Kind::ListOf { item, .. }) => match json() {
+            list @ Value::Array(_) => list,
+            _ => Value::Array(vec![value_of(Some(*item), text)]),
+        },
+        Some(Kind::Integer { .. } | Kind::Boolean { .. } | Kind::Object(_)) | None => json(),
+    }
 }
 
 fn absolute(path: &str) -> Option<String> {
@@ -101,7 +118,22 @@ mod tests {
     use serde_json::json;
 
     fn parsed(words: &[&str]) -> Result<Value, String> {
-        parse(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>()).map(Value::Object)
+        parsed_for("no.such.tool", words)
+    }
+
+    fn parsed_for(tool: &str, words: &[&str]) -> Result<Value, String> {
+        let words: Vec<_> = words.iter().map(|w| (*w).to_owned()).collect();
+        parse(bulkhead_contract::catalogue::find(tool), &words).map(Value::Object)
+    }
+
+    #[test]
+    fn values_are_what_the_tool_wants() {
+        let text = ["commit=1234567", "repoPath=/7", "limit=9", "new=true"];
+        let values = json!({"commit": "1234567", "repoPath": "/7", "limit": 9, "new": true});
+        assert_eq!(parsed_for("commit.details", &text), Ok(values));
+        assert_eq!(parsed_for("fleet.radar", &["repoPaths=/7"]), Ok(json!({"repoPaths": ["/7"]})));
+        assert_eq!(parsed_for("fleet.radar", &["repoPaths=[\"/7\"]"]), Ok(json!({"repoPaths": ["/7"]})));
+        assert_eq!(parsed_for("repo.status", &["limit=many"]), Ok(json!({"limit": "many"})));
     }
 
     #[test]

@@ -19,7 +19,7 @@ shell (bulkhead call), and shows what confines it on this machine (bulkhead doct
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "bulkhead", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = after_help(),
-          disable_help_subcommand = true, max_term_width = 100)]
+          max_term_width = 100)]
 pub struct Cli {
     /// Flags that every command takes.
     #[command(flatten)]
@@ -141,9 +141,9 @@ pub struct Flags {
 pub enum Command {
     /// Call one tool and print its result
     ///
-    /// Arguments are one JSON object, or key=value pairs whose values are JSON where they parse as JSON and text
-    /// otherwise. A tool that needs repoPath gets the current directory when none is given. Prints indented JSON on
-    /// a terminal and one line otherwise.
+    /// Arguments are one JSON object, or key=value pairs whose values are taken as the tool wants them: text as it is
+    /// written, everything else as JSON. A tool that needs repoPath gets the current directory when none is given.
+    /// Prints indented JSON on a terminal and one line otherwise.
     #[command(
         after_long_help = "`bulkhead tools` lists them with their arguments.\n\nEXAMPLES\n  bulkhead call repo.brief\n  bulkhead call repo.status repoPath=~/src/app \
         limit=20\n  bulkhead call worktree.changes '{\"repoPath\": \"/srv/app\"}'\n\nEXIT STATUS\n  0  the tool \

@@ -18,7 +18,7 @@ use std::{
 use support::{
     Place, Repo, Start,
     dice::Dice,
-    status::{answered, differences, expected},
+    status::{answered, diff_agrees, differences, expected},
 };
 
 /// Kinds of checkouts: how each is made of a plain one.
@@ -54,7 +54,14 @@ fn on_a_large_checkout() {
     let repo = Repo::init(&place, "repo");
     fill(&repo);
     for number in 0..6_000 {
-        repo.write(format!("large/{}/{}/f{number}", number % 23, number % 7), format!("{number}\n"));
+        let directory =
+            if number % 3 == 0 { "flat".to_owned() } else { format!("large/{}/{}", number % 23, number % 7) };
+        repo.write(format!("{directory}/f{number}"), format!("{number}\n"));
+    }
+    let library = Repo::honest(&place, "library");
+    let url = library.path().to_str().expect("plain").to_owned();
+    for name in ["flat/sub", "large/11/sub", "large/11/0/sub", "large/3/2/sub"] {
+        repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, name]);
     }
     repo.commit("first");
     run("large", &place, &repo, if support::slow() { 40 } else { 6 });
@@ -130,6 +137,7 @@ fn run(kind: &str, place: &Place, repo: &Repo<'_>, rounds: usize) {
         let faults = differences(kind, expected(repo), answered(&mut server, repo.path()));
         let last = &done[done.len().saturating_sub(24)..];
         assert!(faults.is_empty(), "BULKHEAD_SEED={seed}, round {round}:\n{}\nafter {last:#?}", faults.join("\n"));
+        diff_agrees(&format!("{kind}, BULKHEAD_SEED={seed}, round {round}, {last:#?}"), repo, &mut server);
         if dice.below(5) == 0 {
             repo.try_git(&["add", "-A"]);
             repo.try_git(&["commit", "-q", "-m", "a round"]);
@@ -288,7 +296,9 @@ fn conflict(repo: &Repo<'_>, name: &Path, dice: &mut Dice) -> Option<()> {
 }
 
 fn submodule(repo: &Repo<'_>, dice: &mut Dice) -> Option<()> {
-    let name = ["sub", "d1/sub"][dice.below(2)];
+    let subs = ["sub", "d1/sub", "flat/sub", "large/11/sub", "large/11/0/sub", "large/3/2/sub"];
+    let there: Vec<&str> = subs.into_iter().filter(|name| repo.at(name).is_dir()).collect();
+    let name = there.get(dice.below(there.len().max(1)))?;
     if !repo.at(name).join(".git").exists() {
         return None;
     }

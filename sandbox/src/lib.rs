@@ -8,6 +8,7 @@
 pub mod enforced;
 mod error;
 pub mod identity;
+pub mod processors;
 
 #[cfg(target_os = "linux")]
 pub mod children;

@@ -118,7 +118,7 @@ fn run_directory(mut answers: impl Write, job: &Job, init: &Init, ceilings: &[Pa
     });
     let word = match jailed {
         Jailed::Short(_) => SHORT.to_owned(),
-        Jailed::In(found, _) => {
+        Jailed::In { found, .. } => {
             let opens = |path: PathBuf| std::fs::File::open(path).is_ok();
             let lists = |path: PathBuf| std::fs::read_dir(path).is_ok();
             let repository = PathBuf::from(&job.targets.repository);
@@ -167,7 +167,7 @@ pub fn sibling() -> ExitCode {
 }
 
 fn early_steps(title: &CStr) {
-    early::early(Some(MEMORY), title).expect("an ordinary process may give these up");
+    early::early(Some(MEMORY), early::FEW_DESCRIPTORS, title).expect("an ordinary process may give these up");
 }
 
 fn job(requests: &mut impl Read) -> Job {

@@ -72,8 +72,33 @@ pub fn differences(name: &str, git: Vec<Row>, ours: Vec<Row>) -> Vec<String> {
 /// Says that both agree about `repo`.
 ///
 /// # Panics
-/// When they do not.
+/// When they do not, or the unstaged diff does not.
 pub fn agree(what: &str, repo: &Repo<'_>, server: &mut Server) {
     let faults = differences(what, expected(repo), answered(server, repo.path()));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+    diff_agrees(what, repo, server);
+}
+
+/// The unstaged diff names as many files as git's own.
+///
+/// # Panics
+/// When it does not.
+pub fn diff_agrees(what: &str, repo: &Repo<'_>, server: &mut Server) {
+    // git tells a file that only looks changed by comparing it, and then writes the index anew: a copy of it
+    let index = "i=$(git rev-parse --path-format=absolute --git-path index) && cp -p \"$i\" \"$i.copy\"";
+    let line = format!("alias.judge=!{index} && GIT_INDEX_FILE=\"$i.copy\" git diff --no-ext-diff --name-only -z");
+    let names = repo.try_git(&["-c", "core.fsmonitor=false", "-c", &line, "judge"]);
+    assert!(names.status.success(), "{what}: {names:?}");
+    let names = names.stdout;
+    let names = names.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let mut judged: Vec<String> = names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    judged.dedup();
+    let outcome = server.call("diff.text", json!({"repoPath": repo.path(), "stat": true, "limit": 1_000}));
+    let data = outcome.data();
+    let files = data["files"].as_array().expect("a list");
+    let ours: Vec<&str> = files.iter().filter_map(|file| file["path"].as_str()).collect();
+    let faults: Vec<&str> = judged.iter().map(String::as_str).filter(|name| !ours.contains(name)).collect();
+    let extra: Vec<&&str> = ours.iter().filter(|name| !judged.iter().any(|other| other == **name)).collect();
+    assert!(faults.is_empty() && extra.is_empty(), "{what}: missing {faults:#?}, extra {extra:#?}");
+    assert_eq!(data["totalFiles"], json!(ours.len()), "{what}: {data:#}");
 }

@@ -10,7 +10,8 @@ const PROCESS: &str = "worker-audit";
 #[cfg(target_os = "linux")]
 pub fn early(memory: u64) {
     // what could not be set is a row of the report
-    let _ = bulkhead_sandbox::early::early((memory > 0).then_some(memory), c"bulkhead-audit");
+    use bulkhead_sandbox::early;
+    let _ = early::early((memory > 0).then_some(memory), early::FEW_DESCRIPTORS, c"bulkhead-audit");
 }
 
 /// Puts the jail on.

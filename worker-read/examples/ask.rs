@@ -5,6 +5,7 @@ use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::edge::read::{Ask, Init, OwnerTrust, Page};
 use bulkhead_worker_read::{
     answers,
+    crew::Crew,
     discover::{Bounds, Trust, discover},
     open::Caches,
     operator_config::OperatorConfig,
@@ -47,7 +48,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         trust: Rc::new(trust),
         ceilings: Rc::from(&ceilings[..]),
         verdicts: Arc::default(),
-        threads: args.next().map_or(Ok(2), |threads| threads.parse())?,
+        directories: 3_000,
+        crew: Rc::new(Crew::of(args.next().map_or(Ok(2), |threads| threads.parse())?)),
     };
     let repo = Repo::open(found, operator, Caches::Main).map_err(|failure| failure.details)?;
     let mut out = std::io::stdout().lock();

@@ -24,11 +24,23 @@ pub enum Home {
     RunDirectory(RunDir),
 }
 
+/// Descriptors that a worker may hold, where the host lets it: directories stay open between calls, the rest is for work.
+const MAX_DESCRIPTORS: u64 = 4_096;
+/// Of these, those that are for work: two threads on their way through directories as deep as they go.
+const FOR_WORK: u64 = 512;
+
 /// Where a worker stands once its jail is closed.
 #[derive(Debug)]
 pub enum Jailed {
-    /// The jail is on. `Ok(None)` for a worker without a repository.
-    In(Box<Result<Option<Home>, ReadFailure>>, Report),
+    /// The jail is on.
+    In {
+        /// What was found; `Ok(None)` for a worker without a repository.
+        found: Box<Result<Option<Home>, ReadFailure>>,
+        /// What holds.
+        report: Report,
+        /// Directories that may stay open between calls.
+        directories: usize,
+    },
     /// A layer that is demanded is missing; nothing of the repository was parsed.
     Short(Report),
 }
@@ -57,7 +69,9 @@ pub fn enter(plan: Plan<'_>) -> Jailed {
     use bulkhead_sandbox::jail::read::{ReadJail, ReadPlan, Short};
     let short = |short: Short| Jailed::Short(report(short.enforced));
     // the limit on memory is known only now; what could not be set is a row of the report
-    let _ = bulkhead_sandbox::early::early((plan.memory > 0).then_some(plan.memory), c"bulkhead-read");
+    let limit =
+        bulkhead_sandbox::early::early((plan.memory > 0).then_some(plan.memory), MAX_DESCRIPTORS, c"bulkhead-read");
+    let directories = limit.map_or(0, |limit| limit.saturating_sub(FOR_WORK));
     let own = plan.run_dir.map(Path::to_path_buf);
     let ceilings = own.as_ref().map_or(plan.bounds.ceilings, std::slice::from_ref);
     let layers = ReadPlan { ceilings, empty_root: plan.empty_root, demand_required: plan.demand_required };
@@ -69,7 +83,11 @@ pub fn enter(plan: Plan<'_>) -> Jailed {
     // a refusal is answered from within the closed jail, too
     let dirs = found.as_ref().ok().and_then(Option::as_ref).map(Home::directories).unwrap_or_default();
     match jail.narrow(&dirs, &[]).and_then(|jail| jail.close()) {
-        Ok(enforced) => Jailed::In(Box::new(found), report(enforced)),
+        Ok(enforced) => Jailed::In {
+            found: Box::new(found),
+            report: report(enforced),
+            directories: usize::try_from(directories).unwrap_or(0),
+        },
         Err(missing) => short(missing),
     }
 }
@@ -84,7 +102,8 @@ pub fn enter(plan: Plan<'_>) -> Jailed {
 /// The same discovery in a process that has no layers.
 #[must_use]
 pub fn without(plan: Plan<'_>) -> Jailed {
-    Jailed::In(Box::new(find(plan)), unconfined())
+    // the limit of the process is for all workers in it
+    Jailed::In { found: Box::new(find(plan)), report: unconfined(), directories: 0 }
 }
 
 fn find(plan: Plan<'_>) -> Result<Option<Home>, ReadFailure> {

@@ -15,6 +15,7 @@ pub mod changes;
 pub mod codeowners;
 mod commit;
 mod commit_graph;
+pub mod crew;
 pub mod detached;
 pub mod diff;
 pub mod digest;

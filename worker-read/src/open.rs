@@ -42,6 +42,14 @@ impl Caches {
         }
     }
 
+    /// Directories that stay open between calls, of as many as the worker may hold.
+    pub(crate) fn directories(self, of: usize) -> usize {
+        match self {
+            Caches::Main => of,
+            Caches::Nested => 0,
+        }
+    }
+
     /// Bytes for `.gitignore` and `.gitattributes` files.
     pub(crate) fn rule_bytes(self) -> usize {
         match self {

@@ -26,6 +26,7 @@ use crate::{
     ahead_behind::{self, Drift},
     commit::Commit,
     commit_graph::Filters,
+    crew::Crew,
     diff::abbreviate::Abbreviation,
     discover::{self, Found, Trust},
     files::{self, Links, NoContents, Version},
@@ -82,8 +83,10 @@ pub struct Operator {
     pub ceilings: Rc<[PathBuf]>,
     /// Contents that were compared before. Invalidated as described there.
     pub verdicts: Arc<Mutex<Verdicts>>,
-    /// Threads that one call may use; none says one.
-    pub threads: u32,
+    /// Directories of its main repository that a worker may hold open between calls.
+    pub directories: usize,
+    /// Threads that help with a call.
+    pub crew: Rc<Crew>,
 }
 
 /// One open repository.
@@ -157,7 +160,7 @@ impl Repo {
         let shallow = shallow(&found)?;
         let replaces = git.objects.store_ref().replacements().next().is_some();
         let refs = Refs::new(found.git_dir.clone(), found.common_dir.clone());
-        let listings = Listings::on(found.times_on, caches.listing_bytes());
+        let listings = Listings::on(found.times_on, caches.listing_bytes(), caches.directories(operator.directories));
         Ok(Self {
             found,
             git,

@@ -3,6 +3,7 @@
 
 use crate::{
     answers,
+    crew::Crew,
     discover::{self, Bounds, Trust},
     hearing::Hearing,
     jail::{self, Home, Jailed, Plan},
@@ -54,18 +55,18 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
         memory: init.memory,
         demand_required: init.demand == Demand::Required,
     };
-    let (found, report) = match if jailed { jail::enter(plan) } else { jail::without(plan) } {
+    let (found, report, directories) = match if jailed { jail::enter(plan) } else { jail::without(plan) } {
         Jailed::Short(report) => {
             let _ = answers.send(&FromRead::Short(report));
             return;
         }
-        Jailed::In(found, report) => (*found, report),
+        Jailed::In { found, report, directories } => (*found, report, directories),
     };
     let hearing = Arc::new(Hearing::new(requests));
     let threads = init.threads;
     // threads of a single process share its memory, and no limit is on it
     let spare = if jailed { memory::spare(init.memory) } else { 0 };
-    let server = Server { threads, spare, config, trust, ceilings, report, parent, hearing, answers };
+    let server = Server { threads, directories, spare, config, trust, ceilings, report, parent, hearing, answers };
     // a thread of its own for its stack; and only now: before it was closed, the jail covered one thread
     let serving = thread::Builder::new().name("serve".into()).stack_size(STACK).spawn(move || server.serve(found));
     if let Ok(serving) = serving {
@@ -76,6 +77,7 @@ pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
 /// What the serving thread takes with it.
 struct Server {
     threads: u32,
+    directories: usize,
     spare: usize,
     config: OperatorConfig,
     trust: Trust,
@@ -93,7 +95,8 @@ impl Server {
             trust: Rc::new(self.trust),
             ceilings: Rc::from(&self.ceilings[..]),
             verdicts: Default::default(),
-            threads: self.threads,
+            directories: self.directories,
+            crew: Rc::new(Crew::of(self.threads as usize)),
         };
         let answers = Rc::new(RefCell::new(self.answers));
         let say = |message: &FromRead| answers.borrow_mut().send(message);

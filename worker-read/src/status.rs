@@ -111,9 +111,10 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
         untracked,
         unreadable: None,
         spare: Vec::new(),
+        stretch: None,
     };
     if stopped.is_none() {
-        stopped = walk.run(repo.operator.threads as usize).err();
+        stopped = walk.run(&repo.operator.crew).err();
     }
     let Walk { mut differs, untracked, unreadable, .. } = walk;
     let mut moved = Vec::new();

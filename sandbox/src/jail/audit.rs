@@ -55,7 +55,8 @@ mod tests {
         let path = dir.path().join("ledger");
         std::fs::write(&path, "one\n").expect("a file");
         passes(|| {
-            crate::early::early(Some(256 << 20), c"trial").map_err(|error| error.to_string())?;
+            crate::early::early(Some(256 << 20), crate::early::FEW_DESCRIPTORS, c"trial")
+                .map_err(|error| error.to_string())?;
             let text = |error: std::io::Error| error.to_string();
             let mut append = OpenOptions::new().append(true).open(&path).map_err(text)?;
             let mut read = std::fs::File::open(&path).map_err(text)?;

@@ -210,7 +210,8 @@ mod tests {
         }
 
         fn closed(&self, empty_root: bool) -> Result<Enforced, String> {
-            crate::early::early(Some(256 << 20), c"trial").map_err(|error| error.to_string())?;
+            crate::early::early(Some(256 << 20), crate::early::FEW_DESCRIPTORS, c"trial")
+                .map_err(|error| error.to_string())?;
             let text = |short: Short| format!("{:?}", short.enforced);
             let jail = ReadJail::begin(&self.plan(empty_root, true)).map_err(text)?;
             jail.narrow(std::slice::from_ref(&self.repository), &[]).map_err(text)?.close().map_err(text)

@@ -1,7 +1,7 @@
 //! worker-read: one repository, read by paths that Landlock limits. No write, no socket, no process, no signal.
 //! Trust: constant. `openat2` answers ENOSYS, since its flags lie behind a pointer.
 
-use super::{Policy, Row, any, base, never, only, without};
+use super::{Policy, Row, any, base, is, never, only, without};
 
 /// Any of these makes an open more than reading what is there. `O_PATH` is among them: Landlock does not see it.
 const MORE_THAN_READING: libc::c_int =
@@ -24,6 +24,8 @@ pub const READ: &[Row] = &[
     any(libc::SYS_getuid, "whose repository it is"),
     any(libc::SYS_ppoll, "waiting for a pipe with a deadline"),
     any(libc::SYS_fadvise64, "read-ahead of packs"),
+    any(libc::SYS_getcpu, "on which processor a thread runs, where libc has to ask"),
+    only(libc::SYS_sched_setaffinity, &[is(0, 0)], "threads of one call on different processors; itself alone"),
 ];
 
 /// Calls that only older architectures have; musl and some of glibc still make them there.

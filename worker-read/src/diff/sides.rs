@@ -99,7 +99,7 @@ pub fn staged(
 /// # Errors
 /// As [`status::read`], or the time is over.
 pub fn worktree(repo: &Repo, paths: &Paths, renames: Renames, pace: &Pace) -> Result<Found, Unfinished> {
-    let sides = status::read(repo, Untracked::default(), pace, 0).map_err(Unfinished::Failed)?;
+    let sides = status::read(repo, Untracked::unwanted(), pace, 0).map_err(Unfinished::Failed)?;
     let index = Rc::clone(&sides.index);
     let disk = RefCell::new(Disk::new(repo, Some(Rc::clone(&index))));
     let (mut all, mut named, mut combined) = (Vec::new(), Vec::new(), Vec::new());
@@ -150,7 +150,7 @@ pub fn worktree_and_tree(
     renames: Renames,
     pace: &Pace,
 ) -> Result<Found, Unfinished> {
-    let sides = status::read(repo, Untracked::default(), pace, 0).map_err(Unfinished::Failed)?;
+    let sides = status::read(repo, Untracked::unwanted(), pace, 0).map_err(Unfinished::Failed)?;
     let index = Rc::clone(&sides.index);
     let Staged { added, deleted, changed, unmerged } = staged::sides(&repo.git, &index, base, pace)?;
     let disk = RefCell::new(Disk::new(repo, Some(Rc::clone(&index))));

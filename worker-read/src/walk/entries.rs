@@ -13,7 +13,7 @@ use gix::{
     objs::Kind,
     odb::pack::{Find as _, data::entry::Location},
 };
-use std::{collections::HashMap, thread};
+use std::collections::HashMap;
 
 /// Bytes of one tree at most, as for the staged side of a status.
 const MAX_TREE: u64 = 64 << 20;
@@ -133,29 +133,26 @@ impl Entries {
     }
 
     fn read_all(&mut self, repo: &Repo, level: usize, trees: &[ObjectId], pace: &Pace) -> Result<(), Stopped> {
-        let half = if trees.len() < WORTH_A_THREAD || repo.operator.threads < 2 { 0 } else { trees.len() / 2 };
+        let half = if trees.len() < WORTH_A_THREAD || repo.operator.crew.others() == 0 { 0 } else { trees.len() / 2 };
         let (theirs, ours) = trees.split_at(half);
         if theirs.is_empty() {
             return self.read_each(repo, level, ours, pace);
         }
         let (name, git, beside) = (self.names[level].clone(), repo.take_beside(), pace.beside());
-        let (walked, found) = thread::scope(|scope| {
-            let other = move || {
-                let (pace, mut buffer, mut found) = (beside.pace(), Vec::new(), Vec::with_capacity(theirs.len()));
-                for &tree in theirs {
-                    if pace.step(1).is_err() {
-                        break;
-                    }
-                    found.push((tree, look(&git, &name, tree, &mut buffer)));
+        let mut back = None;
+        let other = || {
+            let (pace, mut buffer, mut found) = (beside.pace(), Vec::new(), Vec::with_capacity(theirs.len()));
+            for &tree in theirs {
+                if pace.step(1).is_err() {
+                    break;
                 }
-                (git, found)
-            };
-            let other = thread::Builder::new().name("trees".into()).spawn_scoped(scope, other);
-            let walked = self.read_each(repo, level, ours, pace);
-            (walked, other.ok().and_then(|other| other.join().ok()))
-        });
+                found.push((tree, look(&git, &name, tree, &mut buffer)));
+            }
+            back = Some((git, found));
+        };
+        let walked = repo.operator.crew.beside(vec![other], || self.read_each(repo, level, ours, pace));
         // what a thread that could not be started left over is read when it is asked for
-        if let Some((git, found)) = found {
+        if let Some((git, found)) = back {
             for (tree, looked) in found {
                 self.learn(level, tree, looked.entry, looked.failed);
             }

@@ -48,6 +48,19 @@ impl Verdict {
     }
 }
 
+/// What a stat says without a look at the contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByStat {
+    /// Nothing changed since the index was written.
+    Same,
+    /// It differs in this way.
+    Differs(Letter),
+    /// It has another length.
+    Length,
+    /// Only the contents can tell.
+    Unknown,
+}
+
 /// Compares files with entries of one index.
 pub struct Comparison<'a> {
     repo: &'a gix::Repository,
@@ -99,31 +112,15 @@ impl<'a> Comparison<'a> {
         pace: &Pace,
     ) -> io::Result<Result<Verdict, Stopped>> {
         let entry = file.entry;
-        let entry_is_link = entry.mode == Mode::SYMLINK;
-        match (entry_is_link, stat.kind) {
-            (true, Kind::Link) | (false, Kind::File) => {}
-            // where links cannot be made, Git writes the target into a file
-            (true, Kind::File) if !self.settings.symlinks => {}
-            (false, Kind::Special) => return Ok(Ok(Verdict::differs(Letter::Modified))),
-            _ => return Ok(Ok(Verdict::differs(Letter::TypeChanged))),
-        }
-        if stat.kind == Kind::File
-            && !entry_is_link
-            && self.settings.file_mode
-            && stat.executable != (entry.mode == Mode::FILE_EXECUTABLE)
-        {
-            return Ok(Ok(Verdict::differs(Letter::Modified)));
-        }
-        // an entry of size zero that is not empty was written by Git to force a look at the contents
-        let smudged = entry.stat.size == 0 && entry.id != ObjectId::empty_blob(self.hash);
-        if !smudged {
-            if entry.stat.size != truncated(stat.size) {
+        let smudged = self.is_smudged(entry);
+        match self.by_stat(entry, stat) {
+            ByStat::Same => return Ok(Ok(Verdict::SAME)),
+            ByStat::Differs(letter) => return Ok(Ok(Verdict::differs(letter))),
+            ByStat::Length => {
                 let filtered = stat.kind == Kind::File && attributes.filter(file.path).is_some();
                 return Ok(Ok(Verdict { letter: Some(Letter::Modified), filtered }));
             }
-            if self.times_match(entry, stat) && !self.is_racy(entry) {
-                return Ok(Ok(Verdict::SAME));
-            }
+            ByStat::Unknown => {}
         }
         let (before, settings) = (now(), self.settings);
         let filtered = stat.kind == Kind::File && attributes.filter(file.path).is_some();
@@ -154,6 +151,37 @@ impl<'a> Comparison<'a> {
         // what the filter would make of it is unknown; times alone decide, and a racy entry has no times to speak of
         let unchanged = filtered && !smudged && self.times_match(entry, stat);
         Ok(Ok(if unchanged { Verdict::SAME } else { Verdict { letter: Some(Letter::Modified), filtered } }))
+    }
+
+    /// What the stat of a file that is there and is no directory says about it.
+    pub(super) fn by_stat(&self, entry: &Entry, stat: &Stat) -> ByStat {
+        let entry_is_link = entry.mode == Mode::SYMLINK;
+        match (entry_is_link, stat.kind) {
+            (true, Kind::Link) | (false, Kind::File) => {}
+            // where links cannot be made, Git writes the target into a file
+            (true, Kind::File) if !self.settings.symlinks => {}
+            (false, Kind::Special) => return ByStat::Differs(Letter::Modified),
+            _ => return ByStat::Differs(Letter::TypeChanged),
+        }
+        if stat.kind == Kind::File
+            && !entry_is_link
+            && self.settings.file_mode
+            && stat.executable != (entry.mode == Mode::FILE_EXECUTABLE)
+        {
+            return ByStat::Differs(Letter::Modified);
+        }
+        if self.is_smudged(entry) {
+            return ByStat::Unknown;
+        }
+        if entry.stat.size != truncated(stat.size) {
+            return ByStat::Length;
+        }
+        if self.times_match(entry, stat) && !self.is_racy(entry) { ByStat::Same } else { ByStat::Unknown }
+    }
+
+    /// An entry of size zero that is not empty was written by Git to force a look at the contents.
+    fn is_smudged(&self, entry: &Entry) -> bool {
+        entry.stat.size == 0 && entry.id != ObjectId::empty_blob(self.hash)
     }
 
     fn times_match(&self, entry: &Entry, stat: &Stat) -> bool {

@@ -1,7 +1,7 @@
 //! Directories of the working tree, one open handle at a time: list, stat and open by name, never through a link.
 //! Trust: names and kinds are whatever the disk holds; only regular files are ever opened for reading.
 
-pub use system::{Dir, Top};
+pub use system::{Dir, Handle, Top};
 
 /// Entries of a directory that are read between two looks at the clock.
 const LOOK_EVERY: usize = 4096;
@@ -102,6 +102,15 @@ impl Listing {
                 .map(|at| self.items[at].2)
         };
         by(false).or_else(|| by(true))
+    }
+
+    /// The position of the first entry that is not before `name`.
+    #[must_use]
+    pub fn from(&self, name: &[u8], is_dir: bool) -> usize {
+        self.items.partition_point(|&(start, len, kind)| {
+            let theirs = &self.names[start as usize..(start + len) as usize];
+            key_order(theirs, kind == Kind::Dir, name, is_dir).is_lt()
+        })
     }
 
     /// True where some entry is called `name` when ASCII case is ignored.

@@ -4,10 +4,12 @@
 pub mod attributes;
 pub mod compare;
 pub mod disk;
+mod entering;
 pub mod ignore;
 pub mod listings;
 pub mod rules;
-mod share;
+mod stretch;
+mod tracked;
 mod untracked;
 pub mod verdicts;
 pub use untracked::Untracked;

@@ -7,9 +7,11 @@ use super::{
 };
 use crate::{
     files::{self, NoContents},
+    index::Snapshot,
     pace::Stopped,
 };
-use gix::bstr::ByteSlice as _;
+use gix::{bstr::ByteSlice as _, index::Entry};
+use std::ops::Range;
 
 /// Deepest untracked directory that is searched for a first file.
 const MAX_DEPTH: usize = 256;
@@ -26,6 +28,7 @@ pub struct Untracked {
     after: Option<Vec<u8>>,
     keep: usize,
     within: Option<Vec<u8>>,
+    unwanted: bool,
 }
 
 impl Untracked {
@@ -35,10 +38,21 @@ impl Untracked {
         Self { after, keep, ..Self::default() }
     }
 
+    /// Nobody wants to know: there may be more than are counted.
+    #[must_use]
+    pub fn unwanted() -> Self {
+        Self { unwanted: true, ..Self::default() }
+    }
+
+    /// True where nobody wants to know.
+    pub(super) fn is_unwanted(&self) -> bool {
+        self.unwanted
+    }
+
     /// The same page, of which nothing was found yet.
     #[must_use]
     pub fn beside(&self) -> Self {
-        Self { within: self.within.clone(), ..Self::page(self.keep, self.after.clone()) }
+        Self { within: self.within.clone(), unwanted: self.unwanted, ..Self::page(self.keep, self.after.clone()) }
     }
 
     /// Adds what was found elsewhere.
@@ -60,6 +74,15 @@ impl Untracked {
     pub(super) fn only(&self, prefix: &[u8]) -> Option<Vec<u8>> {
         let rest = self.within.as_ref()?.strip_prefix(prefix)?;
         rest.split(|&byte| byte == b'/').next().map(<[u8]>::to_vec)
+    }
+
+    /// Positions of the entries that are looked at, and of some neighbours.
+    pub(super) fn extent(&self, index: &Snapshot) -> Range<usize> {
+        let entries = index.state.entries();
+        let Some(within) = self.within.as_deref() else { return 0..entries.len() };
+        let path = |entry: &Entry| entry.path(&index.state);
+        let start = entries.partition_point(|entry| path(entry) < within.as_bstr());
+        start..start + entries[start..].partition_point(|entry| path(entry).starts_with(within))
     }
 
     fn found(&mut self, path: &[u8]) {

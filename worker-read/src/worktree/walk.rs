@@ -3,30 +3,28 @@
 
 use super::{
     attributes::Attributes,
-    compare::{Comparison, Tracked, Verdict},
-    disk::{Dir, Kind, Listing, Stat, Top, key_order, now},
+    compare::Comparison,
+    disk::{Dir, Kind, Listing, Top, key_order},
     ignore::Patterns,
     is_gone,
     listings::Listings,
-    rules::{Found, RuleFiles, Rules, Which},
-    share::{self, Share, Subtree},
+    rules::RuleFiles,
+    stretch::{self, Part, Stretch},
     untracked::Untracked,
     verdicts::Verdicts,
 };
 use crate::{
     changes::Letter,
+    crew::Crew,
     index::Snapshot,
     pace::{Beside, Pace, Stopped},
     settings::Settings,
     submodules::Inside,
 };
-use gix::index::{
-    Entry,
-    entry::{Flags, Mode},
-};
+use gix::index::Entry;
 use std::{
     cmp::Ordering,
-    io,
+    ops::Range,
     sync::{Arc, Mutex},
 };
 
@@ -94,17 +92,23 @@ pub struct Walk<'a> {
     pub unreadable: Option<Vec<u8>>,
     /// Room for listings.
     pub spare: Vec<Listing>,
+    /// The entries that it is for at the moment; `None` for all.
+    pub stretch: Option<Stretch>,
 }
 
 /// A directory on the way: the entries `at..end` lie beneath it.
 #[derive(Debug, Clone, Copy)]
-struct Level {
-    at: usize,
-    end: usize,
+pub(super) struct Level {
+    pub(super) at: usize,
+    pub(super) end: usize,
     /// Ignored as a whole.
-    excluded: bool,
+    pub(super) excluded: bool,
     /// Directories above it.
     depth: usize,
+    /// This walk is for all of it.
+    whole: bool,
+    /// This walk is for what is not tracked in it.
+    rest: bool,
 }
 
 /// A directory, and what it holds where that is known without listing it.
@@ -160,6 +164,7 @@ impl Seed<'_> {
             untracked: self.untracked,
             unreadable: None,
             spare: Vec::new(),
+            stretch: None,
         };
         let result = run(&mut walk);
         let Walk { differs, untracked, unreadable, .. } = walk;
@@ -168,13 +173,13 @@ impl Seed<'_> {
 }
 
 impl<'a> Walk<'a> {
-    /// Walks from the top, with up to `threads` threads.
+    /// Walks from the top, with the help of `crew`.
     ///
     /// # Errors
     /// [`Stopped`]; what was found until then stays.
-    pub fn run(&mut self, threads: usize) -> Result<(), Stopped> {
+    pub fn run(&mut self, crew: &Crew) -> Result<(), Stopped> {
         self.listings.begin();
-        share::walk(self, threads)
+        stretch::walk(self, crew)
     }
 
     /// What another thread starts from, before this one starts.
@@ -200,134 +205,44 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks from the top, leaving subtrees to `share`.
-    pub(super) fn start(&mut self, share: Option<&Share>) -> Result<(), Stopped> {
-        let all = Level { at: 0, end: self.index.state.entries().len(), excluded: false, depth: 0 };
+    /// Walks from the top, for the entries of `stretch` or for all.
+    pub(super) fn start(&mut self, stretch: Option<&Stretch>) -> Result<(), Stopped> {
+        let (whole, rest) = (stretch.is_none(), stretch.is_none_or(|stretch| stretch.first));
+        self.stretch = stretch.cloned();
+        let all = Level { at: 0, end: self.index.state.entries().len(), excluded: false, depth: 0, whole, rest };
         let dir = self.top.known(b"");
-        let held = dir.own_stat().ok().and_then(|stat| self.listings.find(b"", &stat));
-        self.directory(Opened { dir, held }, &mut Vec::new(), all, share)
+        let known = dir.own_stat().ok().and_then(|stat| self.listings.find(b"", &stat));
+        self.directory(Opened { dir, held: known.map(|known| known.listing) }, &mut Vec::new(), all)
     }
 
-    /// Walks what was left to others.
-    pub(super) fn subtree(&mut self, subtree: Subtree) -> Result<(), Stopped> {
-        let Subtree { opened, mut prefix, at, end, excluded, depth, patterns, layers } = subtree;
-        self.patterns = patterns;
-        self.attributes.stand_in(layers);
-        self.directory(opened, &mut prefix, Level { at, end, excluded, depth }, None)
+    /// Of the directory with the entries of `level`, those that this walk is for.
+    pub(super) fn own(&self, level: Level) -> Range<usize> {
+        let all = level.at..level.end;
+        match &self.stretch {
+            Some(Stretch { entries, .. }) if !level.whole => all.start.max(entries.start)..all.end.min(entries.end),
+            _ => all,
+        }
     }
 
-    /// The directory `name` of `dir`, which is at `prefix`.
-    pub(super) fn open(&self, dir: &Dir, name: &[u8], prefix: &[u8]) -> io::Result<Opened> {
-        if self.listings.any() {
-            let stat = dir.stat(name)?;
-            if stat.kind != Kind::Dir {
-                return Err(io::ErrorKind::NotADirectory.into());
-            }
-            if let held @ Some(_) = self.listings.find(prefix, &stat) {
-                return Ok(Opened { dir: self.top.known(prefix), held });
-            }
-        }
-        Ok(Opened { dir: dir.child(name)?, held: None })
-    }
-
-    /// What `dir`, which is at `prefix`, holds.
-    pub(super) fn list(&self, dir: &Dir, prefix: &[u8], listing: &mut Listing) -> io::Result<Result<(), Stopped>> {
-        if !self.listings.any() {
-            return dir.list(listing, self.pace);
-        }
-        let before = now();
-        let stat = dir.own_stat()?;
-        let listed = dir.list(listing, self.pace)?;
-        if listed.is_ok() {
-            self.listings.keep(prefix, &stat, before, listing);
-        }
-        Ok(listed)
-    }
-
-    /// The directory at `prefix`.
-    fn directory(
-        &mut self,
-        opened: Opened,
-        prefix: &mut Vec<u8>,
-        level: Level,
-        share: Option<&Share>,
-    ) -> Result<(), Stopped> {
-        let Opened { dir, held } = opened;
-        if let Some(listing) = held {
-            return self.listed(&dir, &listing, prefix, level, share);
-        }
-        let mut listing = self.spare.pop().unwrap_or_default();
-        match self.list(&dir, prefix, &mut listing) {
-            Ok(in_time) => in_time?,
-            Err(e) if is_gone(&e) => return self.deleted(level.at, level.end),
-            Err(_) => {
-                self.note(prefix);
-                return Ok(());
-            }
-        }
-        let walked = self.listed(&dir, &listing, prefix, level, share);
-        self.spare.push(listing);
-        walked
-    }
-
-    fn listed(
+    pub(super) fn merge(
         &mut self,
         dir: &Dir,
         listing: &Listing,
         prefix: &mut Vec<u8>,
         level: Level,
-        share: Option<&Share>,
     ) -> Result<(), Stopped> {
-        self.pace.step(1)?;
-        let ignores = !level.excluded && self.enter_ignore(dir, listing, prefix);
-        let attributes = self.enter_attributes(dir, listing, prefix);
-        let walked = self.merge(dir, listing, prefix, level, share);
-        if ignores {
-            self.patterns.pop();
-        }
-        if attributes {
-            self.attributes.pop();
-        }
-        walked
-    }
-
-    pub(super) fn enter_ignore(&mut self, dir: &Dir, listing: &Listing, prefix: &[u8]) -> bool {
-        let rules = self.rules(Which::Ignore, dir, listing, prefix);
-        let Some(Rules::Ignore(list)) = rules else { return false };
-        self.patterns.enter(list);
-        true
-    }
-
-    fn enter_attributes(&mut self, dir: &Dir, listing: &Listing, prefix: &[u8]) -> bool {
-        let rules = self.rules(Which::Attributes, dir, listing, prefix);
-        let Some(Rules::Attributes(bytes)) = rules else { return false };
-        self.attributes.enter(bytes, prefix);
-        true
-    }
-
-    /// The rule file of the directory, if it is there; one that cannot be read makes the answer partial.
-    fn rules(&mut self, which: Which, dir: &Dir, listing: &Listing, prefix: &[u8]) -> Option<Rules> {
-        match self.rule_files.find(which, (dir, listing, prefix), self.index, self.repo) {
-            Found::Absent => None,
-            Found::Is(rules) => Some(rules),
-            Found::Unreadable => {
-                self.note(&[prefix, which.name()].concat());
-                None
-            }
-        }
-    }
-
-    fn merge(
-        &mut self,
-        dir: &Dir,
-        listing: &Listing,
-        prefix: &mut Vec<u8>,
-        level: Level,
-        share: Option<&Share>,
-    ) -> Result<(), Stopped> {
-        let Level { mut at, end, excluded, depth } = level;
+        let (own, rest) = (self.own(level), level.rest);
+        let (mut at, mut end) = (level.at, level.end);
         let mut on_disk = 0;
         let length = prefix.len();
+        if !rest {
+            (at, end) = (own.start, own.end);
+            if at >= end {
+                return Ok(());
+            }
+            let (name, is_dir) = part(&self.index.path(at)[length..]);
+            on_disk = listing.from(name, is_dir);
+        }
         // names of gitlinks and of files that are not there, which sort before a directory of the same name: Git shows
         // such a directory as part of that row and never as untracked
         let mut held: Vec<&[u8]> = Vec::new();
@@ -338,6 +253,9 @@ impl<'a> Walk<'a> {
                 while listing.get(on_disk).is_some_and(|(name, _)| name != only) {
                     on_disk += 1;
                 }
+            }
+            if !rest && at >= end {
+                return Ok(());
             }
             let tracked = (at < end).then(|| part(&self.index.path(at)[length..]));
             let listed = listing.get(on_disk);
@@ -354,11 +272,11 @@ impl<'a> Walk<'a> {
                 (Some((name, true)), _) if order != Ordering::Greater => {
                     prefix.extend_from_slice(name);
                     prefix.push(b'/');
-                    let beneath = self.child_end(prefix, at, end);
+                    let beneath = self.child_end(prefix, at, level.end);
                     if order == Ordering::Equal {
-                        self.child(dir, name, prefix, Level { at, end: beneath, ..level }, share)?;
+                        self.child(dir, name, prefix, at, Level { end: beneath, ..level })?;
                     } else {
-                        self.deleted(at, beneath)?;
+                        self.deleted(at.max(own.start)..beneath.min(own.end))?;
                     }
                     at = beneath;
                 }
@@ -366,12 +284,13 @@ impl<'a> Walk<'a> {
                     if order == Ordering::Less {
                         held.push(name);
                     }
-                    at = self.tracked(dir, name, at, end)?;
+                    let is_own = level.whole || if self.is_submodule(at) { rest } else { own.contains(&at) };
+                    at = if is_own { self.tracked(dir, name, at, level.end)? } else { self.after(at, level.end) };
                 }
                 (_, Some((name, kind)))
-                    if held.binary_search(&name).is_err() && !self.folded(name, kind, prefix, at, end) =>
+                    if rest && held.binary_search(&name).is_err() && !self.folded(name, kind, prefix, at, end) =>
                 {
-                    self.untracked(dir, name, kind, prefix, excluded, depth)?;
+                    self.untracked(dir, name, kind, prefix, level.excluded, level.depth)?;
                 }
                 _ => {}
             }
@@ -391,149 +310,48 @@ impl<'a> Walk<'a> {
         at + entries[..near].partition_point(beneath)
     }
 
-    /// A directory that holds tracked files and is there; `level` is the one above with the entries of this one.
-    fn child(
-        &mut self,
-        dir: &Dir,
-        name: &[u8],
-        prefix: &mut Vec<u8>,
-        level: Level,
-        share: Option<&Share>,
-    ) -> Result<(), Stopped> {
-        let Level { at, end, depth, .. } = level;
+    /// The directory `name` of `dir`, at `prefix`, which holds tracked files and is there. `level` is the one above, up to
+    /// its last entry; its first, or the first of those that this walk is for, is at `at`.
+    fn child(&mut self, dir: &Dir, name: &[u8], prefix: &mut Vec<u8>, at: usize, level: Level) -> Result<(), Stopped> {
+        let Level { end, depth, .. } = level;
+        let (mut whole, mut rest) = (level.whole, true);
+        if let Some(stretch) = self.stretch.as_ref().filter(|_| !whole) {
+            let begins = at == 0 || !self.index.path(at - 1).starts_with(prefix);
+            let from = if begins { at } else { at - 1 };
+            match stretch.part(&(from..end), self.holds_submodule(prefix, end)) {
+                Part::None => return Ok(()),
+                Part::Some => rest = begins,
+                Part::Whole => whole = true,
+            }
+        }
         if depth >= MAX_DEPTH {
             self.note(prefix);
             return Ok(());
         }
+        if whole && self.is_unchanged_leaf(dir, name, prefix, at, end)? {
+            return Ok(());
+        }
         let excluded = level.excluded || self.patterns.exclude(&prefix[..prefix.len() - 1], true);
-        let opened = match self.open(dir, name, prefix) {
-            Ok(opened) => opened,
-            Err(e) if is_gone(&e) => return self.deleted(at, end),
+        let level = Level { at, end, excluded, depth: depth + 1, whole, rest };
+        match self.open(dir, name, prefix) {
+            Ok(opened) => self.directory(opened, prefix, level),
+            Err(e) if is_gone(&e) => self.deleted(self.own(level)),
             Err(_) => {
                 self.note(prefix);
-                return Ok(());
-            }
-        };
-        match share {
-            Some(share) if share.wants(end - at) && !self.holds_submodule(at, end) => {
-                share.put(Subtree {
-                    opened,
-                    prefix: prefix.clone(),
-                    at,
-                    end,
-                    excluded,
-                    depth: depth + 1,
-                    patterns: self.patterns.clone(),
-                    layers: self.attributes.layers(),
-                });
                 Ok(())
             }
-            _ => self.directory(opened, prefix, Level { at, end, excluded, depth: depth + 1 }, share),
         }
     }
 
-    fn holds_submodule(&self, at: usize, end: usize) -> bool {
+    /// True where one of the entries beneath `prefix`, the last of which is before `end`, is a submodule.
+    fn holds_submodule(&self, prefix: &[u8], end: usize) -> bool {
         let gitlinks = &self.index.gitlinks;
-        gitlinks.get(gitlinks.partition_point(|&gitlink| gitlink < at)).is_some_and(|&gitlink| gitlink < end)
+        let last = gitlinks.partition_point(|&gitlink| gitlink < end).checked_sub(1);
+        last.is_some_and(|last| self.index.path(gitlinks[last]).starts_with(prefix))
     }
 
-    /// The entries `at..end`, of which nothing is there.
-    fn deleted(&mut self, mut at: usize, end: usize) -> Result<(), Stopped> {
-        while at < end {
-            self.pace.step(1)?;
-            let entry = self.index.state.entry(at);
-            if entry.stage_raw() != 0 {
-                at = self.unmerged(at, end);
-                continue;
-            }
-            if !entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID) && !entry.mode.is_sparse() {
-                self.differs(at, Verdict { letter: Some(Letter::Deleted), filtered: false }, None);
-            }
-            at += 1;
-        }
-        Ok(())
-    }
-
-    /// The file or gitlink `name`, whose first entry is at `at`; gives the position after its last.
-    fn tracked(&mut self, dir: &Dir, name: &[u8], at: usize, end: usize) -> Result<usize, Stopped> {
-        self.pace.step(1)?;
-        let index = self.index;
-        let entry = index.state.entry(at);
-        if entry.stage_raw() != 0 {
-            return Ok(self.unmerged(at, end));
-        }
-        if entry.flags.contains(Flags::ASSUME_VALID) {
-            return Ok(at + 1);
-        }
-        let skipped = entry.flags.contains(Flags::SKIP_WORKTREE);
-        if skipped && !self.settings.sparse_checkout {
-            return Ok(at + 1);
-        }
-        let path = index.path(at);
-        let stat = match dir.stat(name) {
-            Ok(stat) => stat,
-            Err(e) if is_gone(&e) => {
-                if !skipped {
-                    self.differs(at, Verdict { letter: Some(Letter::Deleted), filtered: false }, None);
-                }
-                return Ok(at + 1);
-            }
-            Err(_) => {
-                self.note(path);
-                return Ok(at + 1);
-            }
-        };
-        if entry.mode == Mode::COMMIT {
-            self.gitlink(at, &stat);
-        } else if stat.kind == Kind::Dir {
-            let letter = if (self.is_repository)(path) { Letter::TypeChanged } else { Letter::Deleted };
-            self.differs(at, Verdict { letter: Some(letter), filtered: false }, None);
-        } else if entry.flags.contains(Flags::INTENT_TO_ADD) {
-            self.differs(at, Verdict { letter: Some(Letter::Added), filtered: false }, None);
-        } else {
-            let file = Tracked { dir, name, path, entry };
-            match self.comparison.file(file, &stat, &mut self.attributes, self.pace) {
-                Ok(verdict) => self.differs(at, verdict?, None),
-                Err(e) if is_gone(&e) => {
-                    self.differs(at, Verdict { letter: Some(Letter::Deleted), filtered: false }, None);
-                }
-                Err(_) => self.note(path),
-            }
-        }
-        Ok(at + 1)
-    }
-
-    fn gitlink(&mut self, at: usize, stat: &Stat) {
-        if stat.kind != Kind::Dir {
-            self.differs(at, Verdict { letter: Some(Letter::TypeChanged), filtered: false }, None);
-            return;
-        }
-        let Some(submodule) = &mut self.submodule else {
-            self.note(self.index.path(at));
-            return;
-        };
-        let inside = submodule(at);
-        if inside.any() {
-            self.differs(at, Verdict { letter: Some(Letter::Modified), filtered: false }, Some(inside));
-        }
-    }
-
-    fn unmerged(&mut self, at: usize, end: usize) -> usize {
-        let path = self.index.path(at);
-        let (mut next, mut stages) = (at, 0);
-        while next < end && self.index.path(next) == path {
-            stages |= 1u8 << (self.index.state.entry(next).stage_raw().clamp(1, 3) - 1);
-            next += 1;
-        }
-        self.differs.push(Differs { at, what: What::Unmerged(stages) });
-        next
-    }
-
-    fn differs(&mut self, at: usize, verdict: Verdict, inside: Option<Inside>) {
-        if let Some(letter) = verdict.letter {
-            let what = What::Changed { letter, filtered: verdict.filtered, inside };
-            self.differs.push(Differs { at, what });
-        }
+    fn is_submodule(&self, at: usize) -> bool {
+        self.index.gitlinks.binary_search(&at).is_ok()
     }
 
     pub(super) fn note(&mut self, path: &[u8]) {

@@ -25,6 +25,10 @@ impl Top {
     }
 }
 
+/// A directory that stays open; there is none here.
+#[derive(Debug, Clone)]
+pub enum Handle {}
+
 /// A directory by its path; systems without `openat` have no better handle in the standard library.
 #[derive(Debug)]
 pub struct Dir(PathBuf);
@@ -42,6 +46,18 @@ fn kind_of(kind: fs::FileType) -> Kind {
 }
 
 impl Dir {
+    /// The directory that `handle` holds.
+    #[must_use]
+    pub fn of(handle: &Handle) -> Self {
+        match *handle {}
+    }
+
+    /// No directory is held open.
+    #[must_use]
+    pub fn handle(&self) -> Option<Handle> {
+        None
+    }
+
     /// The directory at `path`, which was canonicalised before.
     ///
     /// # Errors
@@ -60,6 +76,12 @@ impl Dir {
     /// The operating system's.
     pub fn child(&self, name: &[u8]) -> io::Result<Self> {
         Self::open(&self.at(name)?)
+    }
+
+    /// The directory `name` in this one, which a listing of this one has just called one.
+    #[must_use]
+    pub fn beneath(&self, name: &[u8]) -> Self {
+        Self(crate::files::bytes_path(name).map_or_else(|| self.0.clone(), |name| self.0.join(name)))
     }
 
     /// Reads all entries into `listing`, sorted.

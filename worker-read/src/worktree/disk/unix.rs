@@ -5,9 +5,10 @@ use super::{Kind, LOOK_EVERY, Listing, Stat};
 use crate::pace::{Pace, Stopped};
 use nix::{
     errno::Errno,
-    fcntl::{AtFlags, OFlag, open, openat, readlinkat},
-    sys::stat::{FileStat, Mode, SFlag, fstat, fstatat},
+    fcntl::{OFlag, open, openat, readlinkat},
+    sys::stat::Mode,
 };
+use rustix::fs::{AtFlags, FileType, fstat, statat};
 use std::{
     cell::OnceCell,
     fs, io,
@@ -25,9 +26,13 @@ pub struct Dir(Place);
 
 #[derive(Debug)]
 enum Place {
-    Open(OwnedFd),
+    Open(Arc<OwnedFd>),
     Known { top: Top, path: Vec<u8>, opened: OnceCell<OwnedFd> },
 }
+
+/// A directory that stays open, for [`Dir::of`].
+#[derive(Debug, Clone)]
+pub struct Handle(Arc<OwnedFd>);
 
 /// The top of a tree, held open while the tree is walked.
 #[derive(Debug, Clone)]
@@ -65,7 +70,22 @@ impl Dir {
     /// # Errors
     /// The operating system's.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self(Place::Open(open(path, DIR_FLAGS, Mode::empty())?)))
+        Ok(Self(Place::Open(Arc::new(open(path, DIR_FLAGS, Mode::empty())?))))
+    }
+
+    /// The directory that `handle` holds.
+    #[must_use]
+    pub fn of(handle: &Handle) -> Self {
+        Self(Place::Open(Arc::clone(&handle.0)))
+    }
+
+    /// Its descriptor, to hold it open for longer than this; `None` where it was not opened.
+    #[must_use]
+    pub fn handle(&self) -> Option<Handle> {
+        match &self.0 {
+            Place::Open(fd) => Some(Handle(Arc::clone(fd))),
+            Place::Known { .. } => None,
+        }
     }
 
     /// The directory `name` in this one; a link is refused.
@@ -73,7 +93,18 @@ impl Dir {
     /// # Errors
     /// The operating system's.
     pub fn child(&self, name: &[u8]) -> io::Result<Self> {
-        Ok(Self(Place::Open(openat(self.fd()?, name, DIR_FLAGS, Mode::empty())?)))
+        Ok(Self(Place::Open(Arc::new(openat(self.fd()?, name, DIR_FLAGS, Mode::empty())?))))
+    }
+
+    /// The directory `name` in this one, which a listing of this one has just called one. As [`Top::known`] has it.
+    #[must_use]
+    pub fn beneath(&self, name: &[u8]) -> Self {
+        let (top, path) = match &self.0 {
+            Place::Open(fd) => (Top(Arc::clone(fd)), name.to_vec()),
+            Place::Known { top, path, .. } if path.is_empty() => (top.clone(), name.to_vec()),
+            Place::Known { top, path, .. } => (top.clone(), [path, &b"/"[..], name].concat()),
+        };
+        Self(Place::Known { top, path, opened: OnceCell::new() })
     }
 
     /// Reads all entries but `.` and `..` into `listing`, sorted. To be called once.
@@ -84,7 +115,15 @@ impl Dir {
         listing.clear();
         let mut unknown = Vec::new();
         let mut stopped = Ok(());
-        entries(self.fd()?, |name, kind| {
+        // all walks share the descriptor of the top, and with it the place up to which it was listed
+        let own = match &self.0 {
+            Place::Known { top, path, .. } if path.is_empty() => {
+                Some(openat(top.0.as_fd(), ".", DIR_FLAGS, Mode::empty())?)
+            }
+            _ => None,
+        };
+        let fd = own.as_ref().map_or_else(|| self.fd(), |own| Ok(own.as_fd()))?;
+        entries(fd, |name, kind| {
             if listing.len() % LOOK_EVERY == LOOK_EVERY - 1 {
                 stopped = pace.look();
             }
@@ -119,9 +158,9 @@ impl Dir {
             && path.len() + name.len() < MAX_PATH
         {
             let whole = if path.is_empty() { name.to_vec() } else { [path, &b"/"[..], name].concat() };
-            return Ok(of(&fstatat(top.0.as_fd(), &whole[..], AtFlags::AT_SYMLINK_NOFOLLOW)?));
+            return stat(top.0.as_fd(), &whole);
         }
-        Ok(of(&fstatat(self.fd()?, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
+        stat(self.fd()?, name)
     }
 
     /// The stat of the directory itself.
@@ -173,7 +212,7 @@ impl Dir {
 /// Gives each entry to `each` with its kind, where the file system tells it, until that says no.
 #[cfg(target_os = "linux")]
 fn entries(fd: BorrowedFd<'_>, mut each: impl FnMut(&[u8], Option<Kind>) -> bool) -> io::Result<()> {
-    use rustix::fs::{FileType, RawDir};
+    use rustix::fs::RawDir;
     /// Bytes of entries that the kernel hands out at once.
     const PIECE: usize = 32 * 1024;
     let mut buffer = Vec::<u8>::with_capacity(PIECE);
@@ -215,13 +254,19 @@ fn entries(fd: BorrowedFd<'_>, mut each: impl FnMut(&[u8], Option<Kind>) -> bool
     Ok(())
 }
 
+/// The stat of `path` below `dir`, links not followed. On Linux by the system call itself, without a detour through libc:
+/// this is what a walk spends its time with.
+fn stat(dir: BorrowedFd<'_>, path: &[u8]) -> io::Result<Stat> {
+    Ok(of(&statat(dir, path, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
 // field types differ between systems
 #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, clippy::unnecessary_cast, clippy::useless_conversion)]
-fn of(stat: &FileStat) -> Stat {
-    let kind = match SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) {
-        SFlag::S_IFREG => Kind::File,
-        SFlag::S_IFLNK => Kind::Link,
-        SFlag::S_IFDIR => Kind::Dir,
+fn of(stat: &rustix::fs::Stat) -> Stat {
+    let kind = match FileType::from_raw_mode(stat.st_mode as _) {
+        FileType::RegularFile => Kind::File,
+        FileType::Symlink => Kind::Link,
+        FileType::Directory => Kind::Dir,
         _ => Kind::Special,
     };
     Stat {
