@@ -7,7 +7,6 @@ use super::{
 use crate::{
     chain::{Link, Tail},
     hash::Hash,
-    limits::MAX_LINE,
     record::{Place, Rules},
 };
 
@@ -111,15 +110,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
     /// The last line that is known must stand where it stood.
     fn expect_last_line(&self, active: &Active<D::Active>) -> Result<(), AppendError> {
         let Some((at, hash)) = active.last_line else { return Ok(()) };
-        let mut line = vec![0; usize::try_from(active.length - at).unwrap_or(MAX_LINE).min(MAX_LINE)];
-        let mut read = 0;
-        while read < line.len() {
-            let more = active.file.read_at(&mut line[read..], at + read as u64);
-            match more.map_err(|fault| IoFault::new(Step::Read, &fault))? {
-                0 => return Err(AppendError::Truncated { expected: active.length, found: at + read as u64 }),
-                more => read += more,
-            }
-        }
+        let line = scan::bytes(&active.file, at, active.length)?;
         if Hash::of(&[&line]) == hash { Ok(()) } else { Err(AppendError::Rewritten) }
     }
 

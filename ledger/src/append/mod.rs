@@ -7,6 +7,7 @@
 
 mod directory;
 pub mod disk;
+mod end;
 mod fault;
 mod host;
 mod look;
@@ -14,6 +15,8 @@ mod rotate;
 mod scan;
 mod settle;
 mod write;
+
+use end::Behind;
 
 pub use directory::{ActiveFile, Directory, Listing, ReadAt};
 pub use fault::{AppendError, IoFault, Step, Unrecorded};
@@ -121,6 +124,8 @@ struct Active<F> {
     first: Option<u64>,
     /// Where its last line begins, and the hash of its bytes.
     last_line: Option<(u64, Hash)>,
+    /// What was not read when it was taken up.
+    behind: Option<Behind>,
 }
 
 /// One writer of a ledger.
@@ -148,7 +153,8 @@ impl<D: Directory, H: Host> std::fmt::Debug for Appender<D, H> {
 }
 
 impl<D: Directory, H: Host> Appender<D, H> {
-    /// Takes up a ledger: verifies the active file's chain against what it continues, and mends a torn tail.
+    /// Takes up a ledger: verifies the active file's end and what it continues, and mends a torn tail. A short file is
+    /// verified whole; what was left out of a long one is the work of [`Appender::read_behind`].
     ///
     /// # Errors
     /// [`AppendError`]; nothing but a torn tail was changed.

@@ -30,7 +30,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
             return Err(AppendError::Swapped);
         }
         self.tail.next_file();
-        self.active = Some(Active { file, identity, length: 0, first: None, last_line: None });
+        self.active = Some(Active { file, identity, length: 0, first: None, last_line: None, behind: None });
         self.notices.push(Notice::Rotated { last: name.last });
         if let Err(fault) = self.prune() {
             // one segment more than is kept is allowed; the next rotation tries again before it adds another

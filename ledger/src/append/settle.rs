@@ -10,10 +10,12 @@ use crate::{
     hash::Hash,
     names::SegmentName,
     record::Place,
+    uuid::Uuid,
 };
 
 impl<D: Directory, H: Host> Appender<D, H> {
-    /// Under the lock: finds the end of the ledger. Hashes are checked; signatures are a verification's work.
+    /// Under the lock: finds the end of the ledger, and proves that it is one: see [`super::end`]. Where an entry is known
+    /// that the ledger must hold, hashes are checked from there on; signatures of all are a verification's work.
     pub(super) fn settle(&mut self) -> Result<(), AppendError> {
         let listing = self.list()?;
         self.anchor = Anchor::start();
@@ -22,11 +24,20 @@ impl<D: Directory, H: Host> Appender<D, H> {
         let base = self.tail;
         let file = self.directory.open_active().map_err(|fault| IoFault::new(Step::Open, &fault))?;
         let identity = file.identity().map_err(|fault| IoFault::new(Step::Open, &fault))?;
-        let mut active = Active { file, identity, length: 0, first: None, last_line: None };
-        let form_alone = checkpoint::form_alone();
-        let torn = self.catch_up(&mut active, &form_alone)?;
-        self.mend(&mut active, &torn, &form_alone)?;
+        let mut active = Active { file, identity, length: 0, first: None, last_line: None, behind: None };
+        let by_its_end = if self.must_hold.is_none() { self.take_up_by_its_end(&mut active)? } else { None };
+        let torn = match by_its_end {
+            Some(torn) => torn,
+            None => self.take_up_whole(&mut active)?,
+        };
+        let rules = std::mem::take(&mut self.rules);
+        let mended = self.mend(&mut active, &torn, &rules);
+        self.rules = rules;
+        mended?;
         self.expect_held_in(&active, base)?;
+        if self.tail.ledger.is_none() && self.ledger_id {
+            self.tail.ledger = self.ledger_of(&listing)?;
+        }
         self.active = Some(active);
         self.must_hold = None;
         Ok(())
@@ -49,16 +60,18 @@ impl<D: Directory, H: Host> Appender<D, H> {
             return Err(AppendError::Segments);
         }
         let Some(newest) = listing.segments.last() else { return Ok(Tail::start(&self.anchor)) };
-        let last = scan::last_entry(&self.open_segment(newest)?, &checkpoint::form_alone())?;
+        let last = scan::last_entry(&self.open_segment(newest)?, &self.rules)?;
         if (last.sequence, last.segment) != (newest.last, newest.id) {
             return Err(AppendError::Segments);
         }
-        let mut ledger = last.ledger;
+        Ok(Tail { before: Some(newest.id), ledger: last.ledger, ..Tail::after(last.sequence, last.stated) })
+    }
+
+    /// The ledger's id in the segments. Other writers do not record it; ours must not change because all that stands in the
+    /// active file is theirs.
+    fn ledger_of(&mut self, listing: &Listing) -> Result<Option<Uuid>, AppendError> {
+        let mut ledger = None;
         for segment in listing.segments.iter().rev() {
-            if ledger.is_some() {
-                break;
-            }
-            // other writers do not record the ledger's id; ours must not change because one of theirs came last
             let file = self.open_segment(segment)?;
             scan::lines(&file, 0, |at, line| {
                 if let Place::Chained(chained) = scan::place(at, line, &checkpoint::form_alone())? {
@@ -66,8 +79,11 @@ impl<D: Directory, H: Host> Appender<D, H> {
                 }
                 Ok(())
             })?;
+            if ledger.is_some() {
+                break;
+            }
         }
-        Ok(Tail { before: Some(newest.id), ledger, ..Tail::after(last.sequence, last.stated) })
+        Ok(ledger)
     }
 
     /// The entry that the ledger must contain, where it lies in a segment: found there, and everything after it verified.
@@ -153,7 +169,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
     pub(super) fn last_of(&mut self, segment: &SegmentName) -> Result<Hash, AppendError> {
         let file = self.open_segment(segment)?;
         file.length().map_err(|fault| IoFault::new(Step::Read, &fault))?;
-        let last = scan::last_entry(&file, &checkpoint::form_alone())?;
+        let last = scan::last_entry(&file, &self.rules)?;
         if last.sequence == segment.last { Ok(last.stated) } else { Err(AppendError::Segments) }
     }
 }

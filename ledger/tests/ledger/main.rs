@@ -3,6 +3,7 @@
 
 mod bits;
 mod crashes;
+mod ends;
 mod heads;
 mod killed;
 mod legacy;
