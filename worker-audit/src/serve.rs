@@ -137,7 +137,7 @@ impl Desk {
         let settings = Settings { key: sign, at_least, ledger_id: !compat, ..Settings::default() };
         match Appender::open(directory, SystemHost, settings) {
             Ok((appender, notices)) => {
-                let mut book = Book { appender, fingerprint, last: at_least.map(known_of) };
+                let mut book = Book { appender, fingerprint, last: at_least.map(known_of), is_behind: true };
                 self.answers.send(&FromAudit::Opened(book.standing(&notices)))?;
                 self.serve(&mut book)
             }
@@ -146,7 +146,7 @@ impl Desk {
     }
 
     fn serve<D: Directory>(&mut self, book: &mut Book<D>) -> Result<(), Error> {
-        let mut next = self.requests.receive()?;
+        let mut next = self.next(book)?;
         while let Some(message) = next.take() {
             match message {
                 ToAudit::Append { group, events } => {
@@ -182,10 +182,30 @@ impl Desk {
                 ToAudit::Init(_) | ToAudit::Open { .. } => return Ok(()),
             }
             if next.is_none() {
-                next = self.requests.receive()?;
+                next = self.next(book)?;
             }
         }
         Ok(())
+    }
+
+    /// The next request. While none waits, what was left out of a long file when it was taken up is read, a piece between
+    /// two looks; where that is damaged, nothing more is recorded.
+    fn next<D: Directory>(&mut self, book: &mut Book<D>) -> Result<Option<ToAudit>, Error> {
+        while book.is_behind {
+            match self.requests.now()? {
+                Now::Said(message) => return Ok(Some(message)),
+                Now::End => return Ok(None),
+                Now::Nothing => {}
+            }
+            match book.appender.read_behind() {
+                Ok(more) => book.is_behind = more,
+                Err(fault) => {
+                    self.lose(&fault.to_string(), is_tampering(&fault))?;
+                    return Ok(None);
+                }
+            }
+        }
+        self.requests.receive()
     }
 }
 
@@ -194,6 +214,8 @@ struct Book<D: Directory> {
     appender: Appender<D, SystemHost>,
     fingerprint: Option<FingerprintKey>,
     last: Option<Known>,
+    /// Something was left to be read when the ledger was taken up.
+    is_behind: bool,
 }
 
 impl<D: Directory> Book<D> {
