@@ -54,6 +54,18 @@ pub struct Report {
 }
 
 impl Report {
+    /// A report of a kind of process. Rows come as the crate of the layers hands them out, which knows no contract:
+    /// capability, enforcer, whether that is sufficient, evidence.
+    pub fn of<Name: Into<String>>(process: &str, rows: impl IntoIterator<Item = (Name, String, bool, String)>) -> Self {
+        let row = |(capability, enforcer, sufficient, evidence): (Name, String, bool, String)| Row {
+            capability: capability.into(),
+            enforcer,
+            sufficient,
+            evidence,
+        };
+        Self { process: process.to_owned(), rows: rows.into_iter().map(row).collect() }
+    }
+
     /// The rows that keep `--isolation required` from being met.
     pub fn missing(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| !row.sufficient)

@@ -3,13 +3,12 @@
 
 use crate::{
     hash::Hash,
-    key::{Keys, PrivateKey},
-    limits::{MAX_CHECKPOINT, MAX_DEPTH, MAX_VALUES},
+    key::PrivateKey,
     record::Rules,
-    signature::{self, SignatureFault, Signed},
+    signature::{SignatureFault, Signed},
+    statement::{self, Statement, StatementFault},
 };
-use bulkhead_contract::canonical::{self, Bounds};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
 
 /// Why a checkpoint file is none.
@@ -47,21 +46,14 @@ impl Checkpoint {
     /// The file's content: one canonical object, no newline.
     #[must_use]
     pub fn text(&self, key: Option<&PrivateKey>) -> String {
-        let mut map: Map<String, Value> = [
+        let members = [
             ("auditCheckpointVersion", Value::from(1)),
             ("createdAt", self.created_at.into()),
             ("nextSequence", self.next.into()),
             ("previousHash", self.previous.to_string().into()),
             ("prunedThroughSequence", self.next.saturating_sub(1).into()),
-        ]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
-        if let Some(key) = key {
-            signature::announce(&mut map, key);
-            signature::finish(&mut map, key);
-        }
-        canonical::text(&Value::Object(map))
+        ];
+        statement::text(members, key)
     }
 
     /// Reads a checkpoint file.
@@ -69,50 +61,40 @@ impl Checkpoint {
     /// # Errors
     /// [`CheckpointFault`].
     pub fn read(bytes: &[u8], rules: &Rules) -> Result<(Self, Signed), CheckpointFault> {
-        let (map, spelled) = object(bytes).map_err(CheckpointFault::Malformed)?;
-        if rules.strict && !spelled {
+        let statement = Statement::read(bytes)?;
+        if rules.strict && !statement.spelled {
             return Err(CheckpointFault::Spelling);
         }
-        let signed = signature::check(&map, &rules.keys, false)?;
-        if rules.strict && signed == Signed::No {
-            return Err(CheckpointFault::Unsigned);
-        }
-        let number = |name: &'static str| map.get(name).and_then(Value::as_u64).ok_or(CheckpointFault::Member(name));
-        if number("auditCheckpointVersion")? != 1 {
-            return Err(CheckpointFault::Member("auditCheckpointVersion"));
-        }
-        let created_at = number("createdAt")?;
-        let next = number("nextSequence")?;
+        let signed = statement.signed(rules)?;
+        statement.version("auditCheckpointVersion")?;
+        let created_at = statement.number("createdAt")?;
+        let next = statement.number("nextSequence")?;
         if next < 2 {
             return Err(CheckpointFault::Member("nextSequence"));
         }
-        let previous = map.get("previousHash").and_then(Value::as_str).and_then(Hash::from_label);
-        let previous = previous.ok_or(CheckpointFault::Member("previousHash"))?;
-        if number("prunedThroughSequence")? != next - 1 {
+        let previous = statement.hash("previousHash")?;
+        if statement.number("prunedThroughSequence")? != next - 1 {
             return Err(CheckpointFault::Member("prunedThroughSequence"));
         }
         Ok((Self { created_at, next, previous }, signed))
     }
 }
 
-/// One JSON object of at most [`MAX_CHECKPOINT`] bytes, and whether it is spelled canonically.
-pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, bool), String> {
-    let bounds = Bounds { bytes: MAX_CHECKPOINT, depth: MAX_DEPTH, values: MAX_VALUES };
-    match canonical::read(bytes, bounds) {
-        Ok(canonical::Read { value: Value::Object(map), spelled }) => Ok((map, spelled)),
-        Ok(_) => Err("another kind of value".to_owned()),
-        Err(fault) => Err(fault.to_string()),
+impl From<StatementFault> for CheckpointFault {
+    fn from(fault: StatementFault) -> Self {
+        match fault {
+            StatementFault::Malformed(why) => Self::Malformed(why),
+            StatementFault::Member(name) => Self::Member(name),
+            StatementFault::Signature(fault) => Self::Signature(fault),
+            StatementFault::Unsigned => Self::Unsigned,
+        }
     }
-}
-
-/// Rules that look at form alone, for a process that holds no public keys of others.
-pub(crate) fn form_alone() -> Rules {
-    Rules { keys: Keys::default(), strict: false }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Keys;
 
     const VECTOR: &str = include_str!(
         "../tests/vectors/own-pruned/mcp.jsonl.checkpoint-00000000000000000004-00000000-0000-4000-8000-000000000000.json"

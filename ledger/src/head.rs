@@ -2,15 +2,14 @@
 //! Trust: a head comes back from anywhere; unsigned or by an unknown key it states, and proves nothing.
 
 use crate::{
-    checkpoint,
     hash::Hash,
     key::PrivateKey,
     record::Rules,
-    signature::{self, SignatureFault, Signed},
+    signature::{SignatureFault, Signed},
+    statement::{self, Statement, StatementFault},
     uuid::Uuid,
 };
-use bulkhead_contract::canonical;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
 
 /// Why a text is no head.
@@ -47,21 +46,14 @@ impl Head {
     /// One canonical object, no newline; some 330 bytes when signed.
     #[must_use]
     pub fn text(&self, key: Option<&PrivateKey>) -> String {
-        let mut map: Map<String, Value> = [
+        let members = [
             ("auditHeadVersion", Value::from(1)),
             ("createdAt", self.created_at.into()),
             ("entryHash", self.hash.to_string().into()),
             ("ledgerId", self.ledger.map_or(Value::Null, |id| id.to_string().into())),
             ("sequence", self.sequence.into()),
-        ]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
-        if let Some(key) = key {
-            signature::announce(&mut map, key);
-            signature::finish(&mut map, key);
-        }
-        canonical::text(&Value::Object(map))
+        ];
+        statement::text(members, key)
     }
 
     /// Reads a head in any layout.
@@ -69,26 +61,30 @@ impl Head {
     /// # Errors
     /// [`HeadFault`].
     pub fn read(text: &str, rules: &Rules) -> Result<(Self, Signed), HeadFault> {
-        let (map, _) = checkpoint::object(text.as_bytes()).map_err(HeadFault::Malformed)?;
-        let signed = signature::check(&map, &rules.keys, false)?;
-        if rules.strict && signed == Signed::No {
-            return Err(HeadFault::Unsigned);
-        }
-        let number = |name: &'static str| map.get(name).and_then(Value::as_u64).ok_or(HeadFault::Member(name));
-        if number("auditHeadVersion")? != 1 {
-            return Err(HeadFault::Member("auditHeadVersion"));
-        }
-        let created_at = number("createdAt")?;
-        let sequence = number("sequence")?;
+        let statement = Statement::read(text.as_bytes())?;
+        let signed = statement.signed(rules)?;
+        statement.version("auditHeadVersion")?;
+        let created_at = statement.number("createdAt")?;
+        let sequence = statement.number("sequence")?;
         if sequence == 0 {
             return Err(HeadFault::Member("sequence"));
         }
-        let hash = map.get("entryHash").and_then(Value::as_str).and_then(Hash::from_label);
-        let ledger = match map.get("ledgerId") {
+        let ledger = match statement.member("ledgerId") {
             Some(Value::Null) => None,
             id => Some(id.and_then(Value::as_str).and_then(Uuid::read).ok_or(HeadFault::Member("ledgerId"))?),
         };
-        Ok((Self { ledger, sequence, hash: hash.ok_or(HeadFault::Member("entryHash"))?, created_at }, signed))
+        Ok((Self { ledger, sequence, hash: statement.hash("entryHash")?, created_at }, signed))
+    }
+}
+
+impl From<StatementFault> for HeadFault {
+    fn from(fault: StatementFault) -> Self {
+        match fault {
+            StatementFault::Malformed(why) => Self::Malformed(why),
+            StatementFault::Member(name) => Self::Member(name),
+            StatementFault::Signature(fault) => Self::Signature(fault),
+            StatementFault::Unsigned => Self::Unsigned,
+        }
     }
 }
 
@@ -96,6 +92,7 @@ impl Head {
 mod tests {
     use super::*;
     use crate::key::Keys;
+    use bulkhead_contract::canonical;
 
     #[test]
     fn a_head_is_read_as_it_was_stated_and_not_otherwise() {

@@ -26,6 +26,7 @@ mod platform;
 pub mod read;
 pub mod record;
 pub mod signature;
+mod statement;
 pub mod uuid;
 pub mod verify;
 

@@ -44,6 +44,23 @@ pub const CAPABILITIES: [&str; 15] = [
 ];
 
 impl Enforced {
+    /// What a thread of a single process has: nothing, of every capability.
+    #[must_use]
+    pub fn nothing() -> Self {
+        let row = |capability| Row {
+            capability,
+            enforcer: NONE.to_owned(),
+            sufficient: false,
+            evidence: "none (single process)".to_owned(),
+        };
+        Self { rows: CAPABILITIES.map(row).to_vec() }
+    }
+
+    /// The rows for a report in other words: capability, enforcer, whether that is sufficient, evidence.
+    pub fn into_rows(self) -> impl Iterator<Item = (&'static str, String, bool, String)> {
+        self.rows.into_iter().map(|row| (row.capability, row.enforcer, row.sufficient, row.evidence))
+    }
+
     /// The rows that keep `--isolation required` from being met.
     pub fn missing(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| !row.sufficient)

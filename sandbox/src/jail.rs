@@ -5,6 +5,7 @@ pub mod audit;
 pub mod launcher;
 pub mod read;
 mod seen;
+mod steps;
 pub mod supervisor;
 pub mod tried;
 

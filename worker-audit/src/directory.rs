@@ -10,18 +10,18 @@ use bulkhead_ipc::{
 };
 use bulkhead_ledger::{
     Identity,
-    append::{ActiveFile, Directory, Listing, ReadAt},
+    append::{
+        Directory, Listing,
+        disk::{Descriptors, ReadOnly},
+    },
     names::{CheckpointName, SegmentName},
     uuid::Uuid,
 };
 use bulkhead_sandbox::handover;
 use std::{
     fs::{File, TryLockError},
-    io::{self, Seek as _, SeekFrom, Write as _},
-    os::{
-        fd::{AsFd as _, OwnedFd},
-        unix::fs::FileExt as _,
-    },
+    io,
+    os::fd::{AsFd as _, OwnedFd},
 };
 
 /// The peer, and the lock that it handed over.
@@ -91,60 +91,9 @@ fn named(name: &SegmentName) -> Segment {
     Segment { first: name.first, last: name.last, id: name.id.to_string() }
 }
 
-/// The active file: one descriptor that appends, one that reads, and what the launcher says it is.
-#[derive(Debug)]
-pub struct Appending {
-    append: File,
-    read: File,
-    identity: Identity,
-}
-
-/// A rotated segment.
-#[derive(Debug)]
-pub struct Reading(File);
-
-/// The length, without a call that takes a path (as `fstat` of libc does). Nothing here reads at a position of its own.
-fn length(mut file: &File) -> io::Result<u64> {
-    file.seek(SeekFrom::End(0))
-}
-
-impl ReadAt for Appending {
-    fn length(&self) -> io::Result<u64> {
-        length(&self.read)
-    }
-
-    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.read.read_at(into, offset)
-    }
-}
-
-impl ReadAt for Reading {
-    fn length(&self) -> io::Result<u64> {
-        length(&self.0)
-    }
-
-    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0.read_at(into, offset)
-    }
-}
-
-impl ActiveFile for Appending {
-    fn identity(&self) -> io::Result<Identity> {
-        Ok(self.identity)
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.append.write(bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.append.sync_data()
-    }
-}
-
 impl Directory for Held {
-    type Active = Appending;
-    type Segment = Reading;
+    type Active = Descriptors;
+    type Segment = ReadOnly;
 
     fn try_lock(&mut self) -> io::Result<bool> {
         match self.lock()?.try_lock() {
@@ -165,11 +114,11 @@ impl Directory for Held {
         }
     }
 
-    fn open_active(&mut self) -> io::Result<Appending> {
+    fn open_active(&mut self) -> io::Result<Descriptors> {
         match self.ask(&ToHolder::OpenActive)? {
             (FromHolder::Opened(id), descriptors) => {
                 let [append, read] = <[OwnedFd; 2]>::try_from(descriptors).map_err(|_| odd())?.map(File::from);
-                Ok(Appending { append, read, identity: identity(id) })
+                Ok(Descriptors::of(append, read, identity(id)))
             }
             _ => Err(odd()),
         }
@@ -185,9 +134,9 @@ impl Directory for Held {
         Ok(Listing { segments, checkpoints })
     }
 
-    fn open_segment(&mut self, name: &SegmentName) -> io::Result<Reading> {
+    fn open_segment(&mut self, name: &SegmentName) -> io::Result<ReadOnly> {
         let [segment] = self.done(&ToHolder::OpenSegment(named(name)))?;
-        Ok(Reading(File::from(segment)))
+        Ok(ReadOnly(File::from(segment)))
     }
 
     fn read_checkpoint(&mut self, name: &str) -> io::Result<Vec<u8>> {

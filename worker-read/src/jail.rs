@@ -6,10 +6,8 @@ use crate::{
     discover::{self, Bounds, Found},
     run_dir::RunDir,
 };
-use bulkhead_contract::{
-    failure::ReadFailure,
-    isolation::{Report, Row},
-};
+use bulkhead_contract::{failure::ReadFailure, isolation::Report};
+use bulkhead_sandbox::Enforced;
 use std::path::{Path, PathBuf};
 
 /// Name of this kind of process in reports.
@@ -124,25 +122,12 @@ impl Home {
     }
 }
 
-#[cfg(target_os = "linux")]
-pub(crate) fn report(enforced: bulkhead_sandbox::Enforced) -> Report {
-    let row = |row: bulkhead_sandbox::Row| Row {
-        capability: row.capability.to_owned(),
-        enforcer: row.enforcer,
-        sufficient: row.sufficient,
-        evidence: row.evidence,
-    };
-    Report { process: PROCESS.to_owned(), rows: enforced.rows.into_iter().map(row).collect() }
+pub(crate) fn report(enforced: Enforced) -> Report {
+    Report::of(PROCESS, enforced.into_rows())
 }
 
 fn unconfined() -> Report {
-    let row = |capability: &&str| Row {
-        capability: (*capability).to_owned(),
-        enforcer: bulkhead_sandbox::enforced::NONE.to_owned(),
-        sufficient: false,
-        evidence: "none (single process)".to_owned(),
-    };
-    Report { process: PROCESS.to_owned(), rows: bulkhead_sandbox::enforced::CAPABILITIES.iter().map(row).collect() }
+    report(Enforced::nothing())
 }
 
 /// The ceilings of an `Init`; what is no absolute path of this system is left out, which only narrows.

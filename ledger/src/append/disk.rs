@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{
     fs::{self, File},
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 use thiserror::Error;
@@ -124,6 +124,13 @@ impl Descriptors {
         Ok(Self { append, read, identity })
     }
 
+    /// Takes two descriptors of the file `identity`, for a process that may not ask which file a descriptor is of: who
+    /// handed them over knows.
+    #[must_use]
+    pub fn of(append: File, read: File, identity: Identity) -> Self {
+        Self { append, read, identity }
+    }
+
     /// The appending and the reading descriptor, to be handed to a writer, and which file they are of.
     #[must_use]
     pub fn into_parts(self) -> (File, File, Identity) {
@@ -131,9 +138,15 @@ impl Descriptors {
     }
 }
 
+/// The length, without asking for the file's facts: a jailed writer may not (libc does that by a call that takes a path).
+/// Nothing here reads at a position of its own.
+fn length(mut file: &File) -> io::Result<u64> {
+    file.seek(SeekFrom::End(0))
+}
+
 impl ReadAt for Descriptors {
     fn length(&self) -> io::Result<u64> {
-        Ok(self.read.metadata()?.len())
+        length(&self.read)
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -161,7 +174,7 @@ pub struct ReadOnly(pub File);
 
 impl ReadAt for ReadOnly {
     fn length(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        length(&self.0)
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -9,10 +9,10 @@
 use super::{Active, AppendError, Appender, Directory, Host, IoFault, ReadAt as _, Step, scan};
 use crate::{
     chain::{Chained, Tail},
-    checkpoint,
     hash::Hash,
     limits::MAX_FILE,
     record::{Place, RecordFault},
+    statement::form_alone,
 };
 
 /// Bytes of a file that is always read whole.
@@ -33,7 +33,7 @@ pub(super) struct Behind {
 impl<D: Directory, H: Host> Appender<D, H> {
     /// Reads all of the active file; returns what stands after its last newline.
     pub(super) fn take_up_whole(&mut self, active: &mut Active<D::Active>) -> Result<Vec<u8>, AppendError> {
-        let torn = self.catch_up(active, &checkpoint::form_alone())?;
+        let torn = self.catch_up(active, &form_alone())?;
         scan::end(&active.file, active.length)?.has_signature(&self.rules)?;
         Ok(torn)
     }
@@ -48,7 +48,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
         if length <= SHORT || length > MAX_FILE {
             return Ok(None);
         }
-        let form_alone = checkpoint::form_alone();
+        let form_alone = form_alone();
         // a file that begins with a torn line is one for the whole reading
         let Ok(beginning) = scan::piece(&active.file, 0, length) else { return Ok(None) };
         let first = beginning.each().next().map(|(at, line)| scan::place(at, line, &form_alone));
@@ -87,7 +87,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
         let piece = scan::piece(&active.file, behind.position, behind.until)?;
         let mut tail = behind.tail;
         for (at, line) in piece.each() {
-            let Place::Chained(chained) = scan::place(at, line, &checkpoint::form_alone())? else {
+            let Place::Chained(chained) = scan::place(at, line, &form_alone())? else {
                 return Err(AppendError::Record { at, fault: RecordFault::NotChained });
             };
             tail.judge(&chained).map_err(|fault| AppendError::Chain { at, fault })?;
@@ -113,7 +113,7 @@ fn proven(base: &Tail, first: &Chained, end: &scan::End) -> Option<(Tail, Chaine
     tail.advance(first);
     let (mut meets, mut last_line) = (None, None);
     for (at, line) in end.each() {
-        let Ok(Place::Chained(chained)) = scan::place(at, line, &checkpoint::form_alone()) else { return None };
+        let Ok(Place::Chained(chained)) = scan::place(at, line, &form_alone()) else { return None };
         if meets.is_none() {
             if at == 0 || chained.sequence <= first.sequence {
                 return None;

@@ -6,10 +6,11 @@ use super::{
 };
 use crate::{
     chain::{Anchor, Link, Tail},
-    checkpoint::{self, Checkpoint},
+    checkpoint::Checkpoint,
     hash::Hash,
     names::SegmentName,
     record::Place,
+    statement::form_alone,
     uuid::Uuid,
 };
 
@@ -74,7 +75,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
         for segment in listing.segments.iter().rev() {
             let file = self.open_segment(segment)?;
             scan::lines(&file, 0, |at, line| {
-                if let Place::Chained(chained) = scan::place(at, line, &checkpoint::form_alone())? {
+                if let Place::Chained(chained) = scan::place(at, line, &form_alone())? {
                     ledger = chained.ledger.or(ledger);
                 }
                 Ok(())
@@ -102,7 +103,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
             return Ok(());
         }
         let mut tail: Option<Tail> = None;
-        let form_alone = checkpoint::form_alone();
+        let form_alone = form_alone();
         for segment in listing.segments.iter().filter(|segment| segment.last >= sequence) {
             if let Some(tail) = &mut tail {
                 tail.next_file();
@@ -145,7 +146,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
         }
         let mut found: Option<Hash> = None;
         scan::lines(&active.file, 0, |at, line| {
-            if let Place::Chained(chained) = scan::place(at, line, &checkpoint::form_alone())? {
+            if let Place::Chained(chained) = scan::place(at, line, &form_alone())? {
                 found = found.or((chained.sequence == sequence).then_some(chained.stated));
             }
             Ok(())
@@ -157,7 +158,7 @@ impl<D: Directory, H: Host> Appender<D, H> {
     pub(super) fn expect_checkpoint(&mut self, next: u64, previous: Link) -> Result<(), AppendError> {
         for name in self.list()?.checkpoints {
             let bytes = self.directory.read_checkpoint(&name).map_err(|fault| IoFault::new(Step::Read, &fault))?;
-            let read = Checkpoint::read(&bytes, &checkpoint::form_alone());
+            let read = Checkpoint::read(&bytes, &form_alone());
             if read.is_ok_and(|(read, _)| read.next == next && Link::Entry(read.previous) == previous) {
                 return Ok(());
             }

@@ -85,7 +85,8 @@ fn any_change_of_the_last_entry_is_refused() {
 /// The line that would follow, by another key, made to claim ours; or unsigned.
 fn forged(disk: &Disk, previous: Option<Link>, is_signed: bool) -> Vec<u8> {
     let content = disk.content(NAME);
-    let (last, _) = verify_entry(lines(&content).last().expect("entries"), &crate::support::rules(true)).expect("sound");
+    let (last, _) =
+        verify_entry(lines(&content).last().expect("entries"), &crate::support::rules(true)).expect("sound");
     let at = Position {
         sequence: last.sequence + 1,
         previous: previous.unwrap_or(Link::Entry(last.stated)),

@@ -1,13 +1,10 @@
 //! The jail of worker-audit, in one step: no file, no path, and of its descriptors' powers appending and reading alone.
 //! Trust: no input; the kernel's answers are read.
 
-use super::seen::{Seen, Step};
-use super::{no_socket, out_of_reach};
+use super::seen::Seen;
 use crate::enforced::Enforced;
-use crate::layers::landlock::{self, Readable};
-use crate::layers::{Missing, capabilities, rlimits, seccomp};
+use crate::layers::{capabilities, seccomp};
 use crate::policy::{Live, audit};
-use std::path::Path;
 
 /// Locks the calling process down: no capabilities, a Landlock domain without a rule, the filter that ends the process,
 /// the allow-list. Keys must be loaded by then; descriptors come by the launcher's socket afterwards. Call it with one
@@ -16,26 +13,9 @@ use std::path::Path;
 pub fn audit() -> Enforced {
     let mut seen = Seen::start(false, "no file");
     seen.capabilities = capabilities::drop_all().into();
-    seen.enter(landlock::restrict(Readable::default()));
-    if seen.landlock.on().is_some() {
-        match out_of_reach(Path::new("/")) {
-            Ok(answer) => seen.tries.push(format!("root directory answers {answer}")),
-            Err(text) => {
-                seen.landlock =
-                    Step::Failed(Missing(format!("on by the kernel's word, but the root directory {text}")));
-            }
-        }
-    }
-    seen.standing = rlimits::standing();
+    seen.leave_all_files();
     seen.kill = seccomp::install_policy(seccomp::kill, audit::POLICY.kill.unwrap_or_default(), &Live::worker()).into();
-    seen.allow =
-        seccomp::install_policy(seccomp::allow, audit::POLICY.allow.unwrap_or_default(), &Live::worker()).into();
-    if seen.allow.on().is_some() {
-        match no_socket() {
-            Ok(bite) => seen.bite = bite,
-            Err(text) => seen.allow = Step::Failed(Missing(format!("seccomp: filter is on, but {text}"))),
-        }
-    }
+    seen.admit_only(&audit::POLICY, &Live::worker());
     seen.confined()
 }
 

@@ -1,11 +1,11 @@
 //! The jail of worker-read, in three steps that only go forward: the ceilings, one repository, no more calls.
 //! Trust: ceilings are the operator's; the paths of the second step come from a repository and can only narrow the first.
 
+use super::out_of_reach;
 use super::seen::{Seen, Step};
-use super::{no_socket, out_of_reach};
 use crate::enforced::Enforced;
 use crate::layers::landlock::{self, Readable};
-use crate::layers::{Missing, capabilities, namespaces, rlimits, seccomp};
+use crate::layers::{Missing, capabilities, namespaces, seccomp};
 use crate::policy::{Live, read};
 use std::fmt;
 use std::marker::PhantomData;
@@ -114,15 +114,7 @@ impl ReadJail<Narrow> {
     /// # Errors
     /// [`Short`] when `demand_required` and the filter is missing or does not bite.
     pub fn close(mut self) -> Result<Enforced, Short> {
-        self.seen.standing = rlimits::standing();
-        self.seen.allow =
-            seccomp::install_policy(seccomp::allow, read::POLICY.allow.unwrap_or_default(), &Live::worker()).into();
-        if self.seen.allow.on().is_some() {
-            match no_socket() {
-                Ok(bite) => self.seen.bite = bite,
-                Err(text) => self.seen.allow = Step::Failed(Missing(format!("seccomp: filter is on, but {text}"))),
-            }
-        }
+        self.seen.admit_only(&read::POLICY, &Live::worker());
         self.judged::<Narrow>().map(|jail| jail.seen.confined())
     }
 }
@@ -250,7 +242,7 @@ mod tests {
             }
             let dir = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
             ensure(opens(&place.repository, dir) == Ok(()), "directory without following")?;
-            ensure(super::no_socket().is_ok(), "socket")?;
+            ensure(crate::jail::no_socket().is_ok(), "socket")?;
             ensure(nix::sys::signal::kill(nix::unistd::getppid(), None) == Err(Errno::ENOSYS), "signal")
         });
     }

@@ -2,14 +2,11 @@
 //! Trust: no input but a descriptor of its own; the kernel's answers are read.
 
 use super::seen::{Seen, Step};
-use super::{no_socket, out_of_reach};
 use crate::early;
 use crate::enforced::Enforced;
-use crate::layers::landlock::{self, Readable};
-use crate::layers::{Missing, capabilities, rlimits, seccomp};
+use crate::layers::capabilities;
 use crate::policy::{Live, supervisor};
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::path::Path;
 
 /// Locks the calling process down: not dumpable, no capabilities, a Landlock domain without a rule, and the allow-list.
 /// There is no kill-list under it: the kernel takes half a millisecond for each filter, which here is a part of every
@@ -24,27 +21,11 @@ pub fn supervisor(launcher_socket: BorrowedFd<'_>) -> Enforced {
     let _ = early::set(libc::PR_SET_NO_NEW_PRIVS, 1);
     let mut seen = Seen::start(false, "no file");
     seen.capabilities = capabilities::drop_all().into();
-    seen.enter(landlock::restrict(Readable::default()));
-    if seen.landlock.on().is_some() {
-        match out_of_reach(Path::new("/")) {
-            Ok(answer) => seen.tries.push(format!("root directory answers {answer}")),
-            Err(text) => {
-                seen.landlock =
-                    Step::Failed(Missing(format!("on by the kernel's word, but the root directory {text}")));
-            }
-        }
-    }
+    seen.leave_all_files();
     // a descriptor is never negative
     let live = Live { launcher_socket: launcher_socket.as_raw_fd().cast_unsigned(), ..Live::worker() };
-    seen.standing = rlimits::standing();
     seen.kill = Step::NotReached("no kill-list: everything else answers ENOSYS");
-    seen.allow = seccomp::install_policy(seccomp::allow, supervisor::POLICY.allow.unwrap_or_default(), &live).into();
-    if seen.allow.on().is_some() {
-        match no_socket() {
-            Ok(bite) => seen.bite = bite,
-            Err(text) => seen.allow = Step::Failed(Missing(format!("seccomp: filter is on, but {text}"))),
-        }
-    }
+    seen.admit_only(&supervisor::POLICY, &live);
     seen.confined()
 }
 
