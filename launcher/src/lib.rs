@@ -17,5 +17,7 @@ mod serve;
 mod table;
 
 #[cfg(target_os = "linux")]
+pub use ledger::{Holder, Over};
+#[cfg(target_os = "linux")]
 pub use serve::{EXIT_BROKEN, EXIT_VIOLATION, MAX_CHILDREN, serve, start};
 pub use table::{MAX_INIT, Table, TableError};

@@ -5,6 +5,8 @@
 mod support;
 
 #[cfg(target_os = "linux")]
+mod crashes;
+#[cfg(target_os = "linux")]
 mod faults;
 mod records;
 mod rotation;

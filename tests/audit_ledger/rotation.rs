@@ -13,7 +13,8 @@ use std::{fs, path::Path};
 /// Bytes of one long entry's text.
 const LONG: usize = 200_000;
 
-fn long_event() -> Event {
+/// An event with so many bytes of filling.
+fn event_of(length: usize) -> Event {
     Event {
         event_type: "tool_call".into(),
         tool: "filler".into(),
@@ -27,12 +28,12 @@ fn long_event() -> Event {
         summary: "long".into(),
         read_only: true,
         timestamp: 1,
-        further: [("filling".to_owned(), "x".repeat(LONG).into())].into_iter().collect(),
+        further: [("filling".to_owned(), "x".repeat(length).into())].into_iter().collect(),
     }
 }
 
 /// Segments beside the ledger.
-fn segments(ledger: &Path) -> Vec<String> {
+pub fn segments(ledger: &Path) -> Vec<String> {
     let entries = fs::read_dir(ledger.parent().expect("it has one")).expect("it is there");
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| name.contains(".segment-")).collect();
@@ -40,23 +41,40 @@ fn segments(ledger: &Path) -> Vec<String> {
     names
 }
 
+/// Fills a ledger until no more segments are kept, which are rotated at so many bytes, and some `room` bytes are left in
+/// the active file.
+pub fn fill(ledger: &Path, key: &Path, rotate_at: u64, room: u64) {
+    let open = |rotate_at| {
+        let key = key_file::load(key).expect("just made");
+        let directory = disk::open_directory(ledger).expect("it is there");
+        let settings = Settings { key: Some(key), rotate_at, ..Settings::default() };
+        Appender::open(directory, SystemHost, settings).expect("a sound ledger").0
+    };
+    let append = |appender: &mut Appender<_, _>, length| {
+        let appended = appender.append(&[event_of(length)]).expect("there is room");
+        assert!(appended.results.iter().all(Result::is_ok));
+    };
+    let mut appender = open(rotate_at);
+    while segments(ledger).len() < KEEP_SEGMENTS {
+        append(&mut appender, LONG);
+    }
+    let mut appender = open(ROTATE_AT);
+    let left = || ROTATE_AT - fs::metadata(ledger).expect("it is there").len();
+    while left() > room.max(LONG as u64) {
+        append(&mut appender, LONG);
+    }
+    if left() > room {
+        // an entry is longer than its filling
+        append(&mut appender, (left() - room) as usize);
+    }
+}
+
 #[test]
 fn the_next_file_is_handed_over_and_the_oldest_segment_gives_way_to_a_checkpoint() {
     let world = World::new();
     world.init();
     let ledger = world.ledger();
-    {
-        let key = key_file::load(&world.beside(".signing-key.pem")).expect("just made");
-        let directory = disk::open_directory(&ledger).expect("it is there");
-        let settings = Settings { key: Some(key), ..Settings::default() };
-        let (mut appender, _) = Appender::open(directory, SystemHost, settings).expect("an empty ledger");
-        while segments(&ledger).len() < KEEP_SEGMENTS
-            || fs::metadata(&ledger).expect("it is there").len() + (LONG as u64) < ROTATE_AT
-        {
-            let appended = appender.append(&[long_event()]).expect("there is room");
-            assert!(appended.results.iter().all(Result::is_ok));
-        }
-    }
+    fill(&ledger, &world.beside(".signing-key.pem"), ROTATE_AT, LONG as u64);
     // the last of the room is taken by calls of a server, whose worker may open nothing
     let before = segments(&ledger);
     assert_eq!(before.len(), KEEP_SEGMENTS);

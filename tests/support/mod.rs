@@ -2,6 +2,8 @@
 //! Trust: test code; what the server prints is checked line by line and never believed.
 #![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
 
+#[cfg(target_os = "linux")]
+pub mod auditor;
 pub mod calls;
 pub mod dice;
 pub mod fixtures;

@@ -2,6 +2,8 @@
 //! Trust: makes its own ledgers and damages them.
 
 mod bits;
+#[cfg(target_os = "linux")]
+mod boundaries;
 mod crashes;
 mod ends;
 mod heads;
