@@ -10,8 +10,9 @@ use bulkhead_ledger::{
     },
     event::{Approval, Event, Outcome, Risk},
     key::{Keys, PrivateKey},
+    names::{self, SegmentName},
     record::Rules,
-    verify::{Options, verify_path},
+    verify::{Options, Snapshot, SnapshotFile, verify, verify_path},
 };
 use serde_json::Map;
 use std::{
@@ -63,6 +64,32 @@ fn fill(path: &Path) {
             return;
         }
     }
+}
+
+/// Segments of a ledger as long as retention never lets one get: each gets a second name before it is deleted.
+fn long(path: &Path, kept: &Path, segments: usize) -> Snapshot {
+    let mut appender = open(path);
+    let group: Vec<Event> = (0..500).map(event).collect();
+    let (directory, name) = (path.parent().expect("it has one"), "audit.jsonl");
+    std::fs::create_dir_all(kept).expect("made");
+    let mut names = std::collections::BTreeSet::new();
+    while names.len() < segments {
+        appender.append(&group).expect("appended");
+        for entry in std::fs::read_dir(directory).expect("readable").flatten() {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            if let names::Kind::Segment(segment) = names::kind(name, &file)
+                && names.insert(segment)
+            {
+                std::fs::hard_link(entry.path(), kept.join(segment.to_string())).expect("linked");
+            }
+        }
+    }
+    let open = |segment: &SegmentName| {
+        let file = std::fs::File::open(kept.join(segment.to_string())).expect("it is kept");
+        let length = file.metadata().expect("facts").len();
+        SnapshotFile { name: Some(*segment), length, reader: Box::new(file) }
+    };
+    Snapshot { files: names.iter().map(open).collect(), ..Snapshot::default() }
 }
 
 fn bytes_beside(path: &Path) -> u64 {
@@ -117,6 +144,17 @@ fn main() {
             println!("    {busy:.2} s of processor time, {:.0} a second and core", report.entries as f64 / busy);
         }
     }
+    let snapshot = long(&at("long"), &base.path().join("kept"), 52);
+    let length: u64 = snapshot.files.iter().map(|file| file.length).sum();
+    let begin = Instant::now();
+    let report = verify(snapshot, &Options { rules, ..Options::default() }, &mut |_, _| {});
+    assert!(report.is_sound(), "{:?}", report.findings);
+    println!(
+        "verify, strict, {:.0} MiB: {} entries in {:.2} s",
+        length as f64 / 1_048_576.0,
+        report.entries,
+        begin.elapsed().as_secs_f64()
+    );
     if let Some(kib) = peak_memory() {
         println!("peak memory until here: {:.1} MiB", kib as f64 / 1024.0);
     }
