@@ -2,6 +2,7 @@
 //! Trust: test code plays the attacker and the failing machine.
 
 use crate::{
+    rotation,
     support::{Server, process, unmet},
     world::{World, said, utf8},
 };
@@ -16,6 +17,17 @@ fn unrecorded(world: &World, server: &mut Server) -> Option<String> {
     let outcome = server.read("repo.status", &world.repo);
     assert!(outcome.is_ok(), "a read is answered all the same: {}", outcome.message);
     outcome.message["result"]["_meta"]["bulkhead/unrecorded"].as_str().map(str::to_owned)
+}
+
+/// Calls until an answer says that it is not recorded; what it says.
+fn eventually_unrecorded(world: &World, server: &mut Server) -> String {
+    let mut told = None;
+    let found = process::until(PATIENCE, || {
+        told = unrecorded(world, server);
+        told.is_some()
+    });
+    assert!(found, "no answer says that it is not recorded");
+    told.expect("just found")
 }
 
 #[test]
@@ -120,6 +132,125 @@ fn a_key_that_cannot_be_used_means_no_records_and_never_unsigned_ones() {
     world.until("tool_call", 1);
     assert!(server.finish().status.success());
     world.expect_sound();
+}
+
+#[test]
+fn each_kind_of_key_that_is_not_used_is_named_and_nothing_is_recorded_without_it() {
+    let world = World::new();
+    world.init();
+    let good = fs::read_to_string(world.beside(".signing-key.pem")).expect("it was made");
+    let put = |name: &str, text: &str, mode: u32| {
+        let path = world.place.at(name);
+        fs::write(&path, text).expect("ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("ours");
+        path
+    };
+    put("good.pem", &good, 0o600);
+    let links = world.place.directory("links");
+    std::os::unix::fs::symlink(world.place.at("good.pem"), links.join("key.pem")).expect("ours");
+    std::os::unix::fs::symlink(world.place.path(), links.join("above")).expect("ours");
+    let twice = put("twice.pem", &good, 0o600);
+    fs::hard_link(&twice, links.join("second.pem")).expect("ours");
+    let public = fs::read_to_string(world.public_key()).expect("it was made");
+    // the algorithm 1.3.101.110, which agrees on keys and signs nothing
+    let agreeing = good.replace("BQYDK2VwBCIE", "BQYDK2VuBCIE");
+    assert_ne!(agreeing, good);
+    let short: String = good.lines().map(|line| format!("{}\n", &line[..line.len().min(40)])).collect();
+    for (path, why) in [
+        (links.join("key.pem"), "symbolic link"),
+        (links.join("above/good.pem"), "directory above"),
+        (twice, "2 names"),
+        (put("open.pem", &good, 0o644), "644"),
+        (put("group.pem", &good, 0o640), "640"),
+        (put("none.pem", "", 0o600), "0 bytes"),
+        (put("short.pem", &short, 0o600), "no usable key"),
+        (put("public.pem", &public, 0o600), "no usable key"),
+        (put("agreeing.pem", &agreeing, 0o600), "not an Ed25519 key"),
+        (world.place.directory("a-directory"), "not a regular file"),
+        (world.place.at("missing.pem"), "cannot be read"),
+    ] {
+        let mut server = world.server(&["--audit-sign-key", utf8(&path)]);
+        let told = eventually_unrecorded(&world, &mut server);
+        assert!(told.contains(utf8(&path)) && told.contains(why), "{}: {told}", path.display());
+        assert!(server.finish().status.success());
+        assert!(!world.ledger().exists(), "{}: nothing is written", path.display());
+    }
+    let mut server = world.server(&["--audit-sign-key", utf8(&world.place.at("good.pem"))]);
+    world.read(&mut server);
+    world.until("tool_call", 1);
+    assert!(server.finish().status.success());
+    world.expect_sound();
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_told_and_tried_again() {
+    let mode = |world: &World, mode| {
+        let dir = world.ledger().parent().expect("it has one").to_owned();
+        fs::set_permissions(dir, fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    // nothing is there yet: neither lock nor keys can be made
+    let world = World::new();
+    fs::create_dir_all(world.ledger().parent().expect("it has one")).expect("ours");
+    mode(&world, 0o500);
+    let mut server = world.server(&[]);
+    let why = eventually_unrecorded(&world, &mut server);
+    assert!(why.contains("denied"), "{why}");
+    mode(&world, 0o700);
+    world.until("tool_call", 1);
+    assert!(process::until(PATIENCE, || unrecorded(&world, &mut server).is_none()), "and answers are silent again");
+    assert!(server.finish().status.success());
+    world.expect_sound();
+
+    // everything is there, and the file is full: it cannot be given another name
+    let world = World::new();
+    world.init();
+    rotation::fill(&world.ledger(), &world.beside(".signing-key.pem"), 1, 3_500);
+    let mut server = world.server(&[]);
+    world.read(&mut server);
+    world.until("tool_call", 1);
+    mode(&world, 0o500);
+    let mut calls = 1;
+    let noticed = process::until(PATIENCE, || {
+        calls += 1;
+        unrecorded(&world, &mut server).is_some()
+    });
+    assert!(noticed, "answers say so");
+    mode(&world, 0o700);
+    let recorded = || {
+        let exported = world.run(&["audit", "export", "--json", "--tool", "repo.status"]);
+        String::from_utf8_lossy(&exported.stdout).lines().count()
+    };
+    assert!(process::until(PATIENCE, || recorded() >= calls), "what waited is recorded");
+    assert!(server.finish().status.success());
+    world.expect_sound();
+}
+
+#[test]
+fn damage_that_a_start_does_not_read_is_found_by_a_running_server() {
+    let world = World::new();
+    world.init();
+    rotation::fill(&world.ledger(), &world.beside(".signing-key.pem"), 1, 100_000);
+    let sound = fs::read(world.ledger()).expect("it was filled");
+    let mut damaged = sound.clone();
+    let middle = sound.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(world.ledger(), &damaged).expect("ours");
+    let mut server = world.server(&[]);
+    let told = eventually_unrecorded(&world, &mut server);
+    assert!(told.contains("damaged at byte"), "{told}");
+    assert!(server.finish().status.success());
+    let after = fs::read(world.ledger()).expect("the ledger");
+    assert_eq!(after[..damaged.len()], damaged, "nothing that stood there was changed");
+    assert_eq!(world.verify(&[]).0, Some(3));
+    // its end changed, nothing is recorded at all
+    let mut damaged = sound.clone();
+    damaged[sound.len() - 100] ^= 1;
+    fs::write(world.ledger(), &damaged).expect("ours");
+    let mut server = world.server(&["--audit", "required"]);
+    let refused = server.read("repo.status", &world.repo);
+    assert_eq!(refused.code(), Some(10026), "{}", refused.message);
+    assert!(server.finish().status.success());
+    assert_eq!(fs::read(world.ledger()).expect("the ledger"), damaged, "it is left as it is");
 }
 
 #[test]
