@@ -1,10 +1,21 @@
-//! The signals that ask the supervisor to stop, as something to read.
+//! The signals that ask the supervisor to stop, as something to read; and one that is to be an error instead.
 //! Trust: the kernel's; who sent them does not matter.
 
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+/// Has a write beyond the limit on a file's size (`RLIMIT_FSIZE`, which an operator may have set) fail with `EFBIG` instead of
+/// ending the process. Programs that are executed later inherit it.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn oversized_writes_fail() -> io::Result<()> {
+    // SAFETY: nothing is run when the signal comes.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
+    Ok(())
+}
 
 /// Signals that ask for an orderly end.
 const STOPPING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
@@ -43,5 +54,25 @@ impl AsFd for StopSignals {
 impl AsRawFd for StopSignals {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{ensure, passes};
+    use nix::sys::resource::{Resource, setrlimit};
+    use std::io::Write as _;
+
+    #[test]
+    fn a_write_beyond_the_limit_is_an_error() {
+        let mut file = tempfile::tempfile().expect("a file");
+        passes(|| {
+            oversized_writes_fail().map_err(|error| error.to_string())?;
+            setrlimit(Resource::RLIMIT_FSIZE, 4, 4).map_err(|error| error.to_string())?;
+            ensure(file.write(b"123456").is_ok_and(|taken| taken == 4), "what fits")?;
+            let refused = file.write(b"56").map_err(|error| error.kind());
+            ensure(refused == Err(io::ErrorKind::FileTooLarge), format!("{refused:?}"))
+        });
     }
 }

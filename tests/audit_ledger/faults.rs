@@ -266,6 +266,34 @@ fn a_directory_that_others_may_read_is_refused() {
 }
 
 #[test]
+fn a_file_that_may_not_grow_is_like_a_full_disk_and_ends_no_process() {
+    let world = World::new();
+    world.init();
+    let limited = ["sh", "-c", "ulimit -f 16; exec \"$@\"", "sh"];
+    let mut server = world.start().wrapper(&limited).spawn();
+    world.read(&mut server);
+    world.until("tool_call", 1);
+    let worker = process::of_kind(server.pid(), "audit");
+    let told = eventually_unrecorded(&world, &mut server);
+    assert!(told.contains("too large"), "{told}");
+    assert_eq!(process::of_kind(server.pid(), "audit"), worker, "the same process tries again");
+    assert!(server.finish().status.success());
+    world.expect_sound();
+    let before = world.entries().len();
+    let mut server = world.server(&[]);
+    world.read(&mut server);
+    assert!(process::until(PATIENCE, || world.entries().len() > before), "without the limit it goes on");
+    assert!(server.finish().status.success());
+    world.expect_sound();
+    // and so does a server of one process, which would have ended itself
+    let single = World::new();
+    let mut server = single.start().wrapper(&limited).arguments(&["--isolation", "off"]).spawn();
+    assert!(eventually_unrecorded(&single, &mut server).contains("too large"));
+    assert!(server.finish().status.success());
+    single.expect_sound();
+}
+
+#[test]
 fn a_full_disk_refuses_what_must_be_recorded_and_is_recovered_from() {
     // a file system of its own, of which almost nothing is free
     let world = World::new();

@@ -31,6 +31,9 @@ pub enum Files {
 pub fn run(ends: WorkerEnds<ToAudit, FromAudit>, files: Files) {
     let WorkerEnds { mut requests, answers } = ends;
     let Ok(Some(ToAudit::Init(init))) = requests.receive() else { return };
+    // refused, it ends the process, and another one is started
+    #[cfg(target_os = "linux")]
+    let _ = bulkhead_sandbox::signals::oversized_writes_fail();
     let jailed = !matches!(files, Files::Own);
     if jailed {
         jail::early(init.memory);

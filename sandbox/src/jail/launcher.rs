@@ -16,6 +16,8 @@ pub fn launcher(empty_roots: bool) -> Enforced {
     let _ = early::entitle(c"bulkhead-launch");
     let _ = early::set(libc::PR_SET_DUMPABLE, 0);
     let _ = early::set(libc::PR_SET_NO_NEW_PRIVS, 1);
+    // it writes checkpoints, and must not end with one that the operator's limit cuts
+    let _ = crate::signals::oversized_writes_fail();
     let mut seen = Seen::start(true, "everything");
     seen.capabilities = match empty_roots {
         true => Step::NotReached("kept for the empty roots of its children"),
