@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use support::{
     Place, Repo, Start, TOOLS, calls, fixtures,
     process::{self, Process},
@@ -106,6 +106,29 @@ fn opens_for_writing(call: &Call) -> bool {
     ["open", "openat", "openat2"].contains(&call.name.as_str()) && flags.iter().any(|flag| call.rest.contains(flag))
 }
 
+/// Whether a call's first path begins so. Of processes that are not dumpable only root's strace can read what an argument
+/// points to, and others see an address.
+fn is_at(arguments: &str, path: &str) -> bool {
+    arguments.starts_with(path) || !support::is_root() && arguments.starts_with("0x")
+}
+
+/// What the process that records changes before its jail is on: it makes its directory, the lock, and the key of
+/// fingerprints, which appears under its name when it is whole.
+fn makes_its_own(call: &Call, run_dir: &str) -> bool {
+    let (name, rest) = (call.name.trim_end_matches('2').trim_end_matches("at"), call.rest.replace("AT_FDCWD, ", ""));
+    let at = |path: &str| format!("\"{run_dir}{path}\"");
+    let (key, unfinished) = (at("/audit/mcp.jsonl.fingerprint-key"), at("/audit/mcp.jsonl.fingerprint-key.unfinished"));
+    match name {
+        "mkdir" => is_at(&rest, &at("")) || is_at(&rest, &at("/audit")),
+        "open" if rest.contains("O_APPEND") => is_at(&rest, &at("/audit/mcp.jsonl.lock")),
+        "open" => is_at(&rest, &unfinished) && rest.contains("O_EXCL"),
+        "unlink" => is_at(&rest, &unfinished),
+        "rename" => is_at(&rest, &format!("{unfinished}, {key}")),
+        "flock" => true,
+        _ => false,
+    }
+}
+
 #[test]
 fn as_strace_sees_it() {
     if !unmet::has_program("strace") {
@@ -168,9 +191,16 @@ fn as_strace_sees_it() {
     assert!(known, "something else than workers was executed: {executions:?}");
 
     let repositories = fixture.directory().to_str().expect("places have UTF-8 paths").to_owned();
-    // the one that records opens keys and lock before its jail, beneath the run directory alone
-    let records = |call: &&Call| !front.contains(&call.pid) && call.rest.contains(&run_dir);
-    let auditors: Vec<i32> = calls.iter().filter(records).map(|call| call.pid).collect();
+    // the one that records asks for descriptors by the socket that the launcher left it, which nobody else has
+    let asks = |call: &Call| call.name == "sendto" && call.rest.starts_with("5,") && !front.contains(&call.pid);
+    let auditors: BTreeSet<i32> = calls.iter().filter(|call| asks(call)).map(|call| call.pid).collect();
+    assert_eq!(auditors.len(), 1, "{auditors:?}");
+    let speaks = |call: &&Call| call.rest.contains(&run_dir) && workers.contains(&call.pid);
+    let speak: BTreeSet<i32> = calls.iter().filter(speaks).map(|call| call.pid).collect();
+    assert!(speak.is_subset(&auditors), "no other worker speaks of the run directory: {speak:?}");
+    // the socket that it tries in vain is its first act within
+    let tries = |call: &Call| auditors.contains(&call.pid) && call.name == "socket";
+    let jailed = calls.iter().position(tries).expect("it tries a socket");
     let mut faults = Vec::new();
     let mut sockets: HashMap<i32, u32> = HashMap::new();
     let mut opened = 0;
@@ -180,11 +210,17 @@ fn as_strace_sees_it() {
         // strace names threads by their own id; only workers have any
         let in_worker = !front.contains(&call.pid) && (executed || !workers.contains(&call.pid));
         opened += u32::from(in_worker && call.name.starts_with("open"));
-        let own = auditors.contains(&call.pid) && (call.rest.contains(&run_dir) || call.name == "flock");
-        let writes = (opens_for_writing(call) || CHANGES.contains(&call.name.as_str())) && !own;
-        let mut fault = writes && (in_worker || call.rest.contains(&repositories));
+        let is_auditor = auditors.contains(&call.pid);
+        let changes = opens_for_writing(call) || CHANGES.contains(&call.name.as_str());
+        // within, it locks and unlocks what it was handed, and opens nothing at all
+        let own = is_auditor && if at < jailed { makes_its_own(call, &run_dir) } else { call.name == "flock" };
+        let mut fault = in_worker && changes && !own || is_auditor && at > jailed && call.name.starts_with("open");
+        // the launcher holds the ledger's directory; std opens /dev/null where a standard stream is closed
+        let path = call.rest.strip_prefix("AT_FDCWD, ").unwrap_or(&call.rest);
+        let holds = is_at(path, &format!("\"{run_dir}/audit")) || is_at(path, "\"/dev/null\"");
+        fault |= changes && (call.rest.contains(&repositories) || front.contains(&call.pid) && !holds);
         // by the one socket that the launcher left it, it asks for descriptors
-        let asks = auditors.contains(&call.pid) && ["sendto", "recvmsg"].contains(&call.name.as_str());
+        let asks = is_auditor && at > jailed && ["sendto", "recvmsg"].contains(&call.name.as_str());
         let asks = asks && call.rest.starts_with("5,");
         if in_worker && !asks && SOCKETS.contains(&call.name.as_str()) {
             // once, at its start, a worker tries a socket to see that it is refused: evidence for its report

@@ -168,7 +168,20 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = private(&unfinished)?;
     file.write_all(content)?;
     file.sync_all()?;
-    fs::rename(&unfinished, path)
+    fs::rename(&unfinished, path)?;
+    sync_directory(path)
+}
+
+/// A key that was spoken of must be there after a crash, too.
+#[cfg(unix)]
+fn sync_directory(of: &Path) -> io::Result<()> {
+    of.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+}
+
+/// Directories cannot be synced here; the file system's own journal must do.
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn private(path: &Path) -> io::Result<File> {
