@@ -115,7 +115,7 @@ pub trait Directory {
     /// What the system says, or the refusal.
     fn cut_tail(&mut self, file: Identity, from: u64, to: u64) -> io::Result<()>;
 
-    /// Writes a checkpoint, durably and whole or not at all.
+    /// Writes a checkpoint, durably and whole or not at all. Must not replace anything.
     ///
     /// # Errors
     /// What the system says.

@@ -313,6 +313,9 @@ impl Directory for DiskDirectory {
         if platform::identity(&facts) != file || facts.len() != from {
             return refuse("the active file is another, or has another length");
         }
+        if to >= from {
+            return refuse("nothing to cut");
+        }
         // from the byte before the cut on: it must be the end of a line, and no line may end after it
         let start = to.saturating_sub(1);
         let Some(length) = from.checked_sub(start).filter(|length| *length <= MAX_LINE as u64) else {
@@ -335,6 +338,10 @@ impl Directory for DiskDirectory {
     }
 
     fn write_checkpoint(&mut self, name: &CheckpointName, content: &[u8]) -> io::Result<()> {
+        let finished = self.at(&name.file_name(&self.name));
+        if finished.symlink_metadata().is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         // under another name until it is whole: a torn checkpoint would make the ledger unverifiable
         let unfinished = self.at(&format!("{}.unfinished-checkpoint", self.name));
         match fs::remove_file(&unfinished) {
@@ -344,7 +351,7 @@ impl Directory for DiskDirectory {
         let mut file = platform::create_new(&unfinished)?;
         file.write_all(content)?;
         file.sync_all()?;
-        fs::rename(&unfinished, self.at(&name.file_name(&self.name)))?;
+        fs::rename(&unfinished, finished)?;
         self.sync()
     }
 

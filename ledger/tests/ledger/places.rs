@@ -107,9 +107,19 @@ fn the_peer_of_a_jailed_writer_cuts_nothing_but_a_torn_line() {
     fs::write(&path, content).expect("written");
     let file = directory.active().expect("no fault").expect("it is there");
     let length = content.len() as u64;
-    for (from, to) in
-        [(length, 10), (length, 19), (length, 22), (length, 0), (length, length), (length - 1, 20), (20, 20)]
-    {
+    for (from, to) in [
+        (length, 10),
+        (length, 19),
+        (length, 22),
+        (length, 0),
+        (length, length),
+        (length - 1, 20),
+        (20, 20),
+        (length, length + 1),
+        (length, u64::MAX),
+        (0, 1),
+        (u64::MAX, 0),
+    ] {
         assert!(directory.cut_tail(file, from, to).is_err(), "{from} to {to}");
         assert_eq!(fs::read(&path).expect("readable"), content);
     }
