@@ -52,10 +52,15 @@ impl Place {
 
     /// What the worker says when it is told this after its `Init`.
     fn told(&self, messages: Vec<ToAudit>) -> Vec<FromAudit> {
+        self.heard(messages.iter().map(|message| codec::encode(message).expect("small")).collect())
+    }
+
+    /// What it says when it hears these bytes after its `Init`.
+    fn heard(&self, frames: Vec<Vec<u8>>) -> Vec<FromAudit> {
         let ledger = Some(self.ledger.to_str().expect("UTF-8").as_bytes().to_vec());
         let init = Init { demand: Demand::Off, ledger, sign_key: None, compat: false, memory: 0 };
-        let all = [ToAudit::Init(Box::new(init))].into_iter().chain(messages);
-        let frames = all.map(|message| codec::encode(&message).expect("small")).collect();
+        let init = codec::encode(&ToAudit::Init(Box::new(init))).expect("small");
+        let frames = [init].into_iter().chain(frames).collect();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let answers = Sender::new(Heard(Arc::clone(&heard)));
         run(WorkerEnds { requests: Receiver::new(Said(frames)), answers }, Files::Own);
@@ -160,4 +165,40 @@ fn a_ledger_that_does_not_hold_what_was_acknowledged_is_lost_and_left_as_it_is()
     let said = place.told(vec![ToAudit::Open { known }, group(1, 1)]);
     assert!(matches!(said.last(), Some(FromAudit::Lost { tampered: true, .. })), "{said:?}");
     assert_eq!(std::fs::read_to_string(&place.ledger).expect("the ledger"), cut);
+}
+
+#[test]
+fn bytes_at_random_end_it_or_are_a_request_and_the_ledger_stays_sound() {
+    let place = Place::new();
+    let mut state = 0x0123_4567_89ab_cdef_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % below
+    };
+    let honest = [ToAudit::Open { known: None }, group(1, 2), ToAudit::Head { id: 1 }, ToAudit::SelfProbe { id: 2 }];
+    let honest = honest.map(|message| codec::encode(&message).expect("small"));
+    let (mut refused, mut recorded) = (0, 0);
+    for _ in 0..400 {
+        let mut frames = vec![honest[0].clone()];
+        for _ in 0..4 {
+            let mut frame = honest[1 + random(honest.len() - 1)].clone();
+            for _ in 0..random(6).saturating_sub(3) {
+                let at = random(frame.len());
+                frame[at] = random(256) as u8;
+            }
+            if random(20) == 0 {
+                frame.truncate(random(frame.len()));
+            }
+            frames.push(frame);
+        }
+        let said = place.heard(frames);
+        let groups = said.iter().filter(|said| matches!(said, FromAudit::Recorded { .. })).count();
+        assert!(matches!(said.get(1), Some(FromAudit::Opened(_))), "{said:?}");
+        recorded += groups;
+        refused += usize::from(said.len() < 6);
+    }
+    assert!(refused > 50 && recorded > 100, "{refused} ended early, {recorded} groups were recorded");
+    assert!(place.last() > 0);
 }
