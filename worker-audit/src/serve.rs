@@ -178,6 +178,12 @@ impl Desk {
                     }
                 }
                 ToAudit::Head { id } => {
+                    // nothing is stated of a ledger that was not read
+                    while book.is_behind {
+                        if let Err(fault) = book.read_behind() {
+                            return self.lose(&fault.to_string(), is_tampering(&fault));
+                        }
+                    }
                     let text = book.appender.head();
                     self.answers.send(&FromAudit::Head { id, text })?;
                 }
@@ -200,12 +206,9 @@ impl Desk {
                 Now::End => return Ok(None),
                 Now::Nothing => {}
             }
-            match book.appender.read_behind() {
-                Ok(more) => book.is_behind = more,
-                Err(fault) => {
-                    self.lose(&fault.to_string(), is_tampering(&fault))?;
-                    return Ok(None);
-                }
+            if let Err(fault) = book.read_behind() {
+                self.lose(&fault.to_string(), is_tampering(&fault))?;
+                return Ok(None);
             }
         }
         self.requests.receive()
@@ -224,6 +227,12 @@ struct Book<D: Directory> {
 impl<D: Directory> Book<D> {
     fn standing(&self, notices: &[Notice]) -> Standing {
         Standing { last: self.last.clone(), notices: notices.iter().map(told).collect() }
+    }
+
+    /// Reads a piece of what was left to be read.
+    fn read_behind(&mut self) -> Result<(), AppendError> {
+        self.is_behind = self.appender.read_behind()?;
+        Ok(())
     }
 
     /// Appends several groups at once; the answer to each, and the fault after which nothing more can be recorded.

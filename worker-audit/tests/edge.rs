@@ -168,6 +168,24 @@ fn a_ledger_that_does_not_hold_what_was_acknowledged_is_lost_and_left_as_it_is()
 }
 
 #[test]
+fn no_head_is_stated_of_a_long_ledger_before_it_was_read() {
+    let place = Place::new();
+    let groups = (1..=4).map(|number| group(number, MAX_EVENTS / 4));
+    place.told([ToAudit::Open { known: None }].into_iter().chain(groups).collect());
+    let asked = || vec![ToAudit::Open { known: None }, ToAudit::Head { id: 1 }];
+    let sound = std::fs::read(&place.ledger).expect("the ledger");
+    assert!(sound.len() > 100_000, "{}", sound.len());
+    assert!(matches!(place.told(asked()).last(), Some(FromAudit::Head { text: Some(_), .. })));
+    let mut damaged = sound.clone();
+    damaged[sound.len() / 2] ^= 1;
+    std::fs::write(&place.ledger, damaged).expect("ours");
+    let said = place.told(asked());
+    let [FromAudit::Ready(_), FromAudit::Opened(_), FromAudit::Lost { tampered: true, .. }] = said.as_slice() else {
+        panic!("{said:?}")
+    };
+}
+
+#[test]
 fn bytes_at_random_end_it_or_are_a_request_and_the_ledger_stays_sound() {
     let place = Place::new();
     let mut state = 0x0123_4567_89ab_cdef_u64;
