@@ -7,7 +7,7 @@ use bulkhead_ipc::edge::{
     agents::{Init, Store, StoreAt},
     note,
 };
-use bulkhead_supervisor::settings::RunDirectory;
+use bulkhead_supervisor::settings::{AgentSettings, DETECTION_DISABLED, RunDirectory};
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -19,6 +19,11 @@ const MEMORY: u64 = 256 << 20;
 const MAX_BYTES: usize = 20 * 1024;
 /// Where presence files lie in a run directory (contract `agents.md`).
 const PRESENCE: &str = "presence/mcp";
+
+/// What the supervisor does about other agents. Switches are the contract's: set, whatever they say, they count.
+pub fn settings() -> AgentSettings {
+    AgentSettings { detect: std::env::var_os(DETECTION_DISABLED).is_none(), note: false }
+}
 
 /// Settles it for the supervisor that this process becomes.
 pub fn settle(demand: Demand, home: Option<&OsStr>, run_dirs: &[RunDirectory]) -> (Init, note::Init) {

@@ -45,7 +45,16 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("nix", &["bulkhead-sandbox", "bulkhead-launcher", "bulkhead-ledger", "bulkhead-worker-read", "bulkhead-ipc"]),
     ("rustix", &["bulkhead-worker-read", "bulkhead-worker-agents"]),
     ("bincode", &["bulkhead-contract", "bulkhead-ipc"]),
-    ("sha2", &["bulkhead-contract", "bulkhead-ledger", "bulkhead-supervisor", "bulkhead-worker-audit"]),
+    (
+        "sha2",
+        &[
+            "bulkhead-contract",
+            "bulkhead-ledger",
+            "bulkhead-supervisor",
+            "bulkhead-worker-agents",
+            "bulkhead-worker-audit",
+        ],
+    ),
     ("clap", &["bulkhead"]),
     ("ed25519-dalek", &["bulkhead-ledger"]),
     ("zeroize", &["bulkhead-ledger", "bulkhead-worker-audit"]),

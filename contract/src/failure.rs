@@ -29,6 +29,8 @@ pub mod code {
     pub const GATEWAY_SILENT: i64 = 10003;
     /// A local read failed; `data.reason` says why.
     pub const LOCAL_READ: i64 = 10010;
+    /// The operator wants nobody to look for other agents.
+    pub const DETECTION_OFF: i64 = 10011;
     /// A layer of isolation that `--isolation required` demands is missing.
     pub const ISOLATION_MISSING: i64 = 10020;
     /// The call's deadline passed and its worker was stopped.

@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod backoff;
 pub mod carrier;
+pub mod company;
 pub mod control;
 pub mod doctor;
 pub mod errands;

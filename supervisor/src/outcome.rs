@@ -63,6 +63,9 @@ pub enum CallError {
         /// Why.
         why: String,
     },
+    /// The operator wants nobody to look for other agents. Code 10011.
+    #[error("looking for other agents is switched off")]
+    DetectionOff,
     /// Nothing local can answer, and no gateway is configured. Code 10001.
     #[error("no gateway is configured and no run directory holds a record of this repository")]
     GatewayNeeded,

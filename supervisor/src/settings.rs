@@ -58,12 +58,32 @@ pub struct Settings {
     pub run_dirs: Vec<RunDirectory>,
     /// `--gateway`: where proposals would be decided on.
     pub gateway: Option<SocketAddr>,
+    /// What is done about other agents.
+    pub agents: AgentSettings,
     /// `--audit` and what belongs to it.
     pub audit: AuditSettings,
     /// `--log`: least severity that is written to standard error.
     pub log: LogLevel,
     /// `--log-format json`.
     pub log_json: bool,
+}
+
+/// The contract's switch: set, whatever it says, nobody looks for other agents.
+pub const DETECTION_DISABLED: &str = "FLUXGIT_MCP_AGENT_DETECTION_DISABLED";
+
+/// What is done about other agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// They are looked for.
+    pub detect: bool,
+    /// They are shown what this server does.
+    pub note: bool,
+}
+
+impl Default for AgentSettings {
+    fn default() -> Self {
+        Self { detect: true, note: false }
+    }
 }
 
 /// A directory for what outlives a session.

@@ -2,6 +2,7 @@
 //! Trust: answers come from workers that may be taken over; they are typed, bounded, and only ever put together.
 
 use crate::{
+    company::{Asker, Company},
     control::Control,
     fleet::Fleet,
     gateway::Gateway,
@@ -22,6 +23,8 @@ pub enum Work {
     Fleet(Fleet),
     /// A question to one repository that is answered with the run directory's records beside it.
     Safety(Safety),
+    /// The question who else works in a repository.
+    Company(Company),
     /// A question to the gateway.
     Gateway(Gateway),
 }
@@ -41,7 +44,17 @@ impl Work {
     pub fn asked(&self) -> &str {
         match self {
             Work::Read(question) | Work::Safety(Safety { question, .. }) => &question.path,
+            Work::Company(Company { question, .. }) => &question.path,
             Work::Fleet(_) | Work::Gateway(_) => "",
+        }
+    }
+
+    /// The same, asked by a client of that name.
+    #[must_use]
+    pub fn asked_by(self, client: Option<&str>) -> Self {
+        match self {
+            Work::Company(company) => Work::Company(Company { asker: Asker::of(client), ..company }),
+            work => work,
         }
     }
 
@@ -57,6 +70,7 @@ impl Work {
             }
             Work::Fleet(fleet) => fleet.done(reads, settings, control).await,
             Work::Safety(safety) => safety.done(reads, settings, control).await,
+            Work::Company(company) => company.done(reads, settings, control).await,
             Work::Gateway(gateway) => gateway.done(settings),
         }
     }
@@ -87,7 +101,7 @@ pub fn data(reply: Reply) -> Result<Value, CallError> {
         Reply::Timeline(it) => serde_json::to_value(it),
         Reply::TimelineEvent(it) => serde_json::to_value(it),
         Reply::RestorePoints(it) => serde_json::to_value(it),
-        Reply::SelfProbe(_) | Reply::Radar(_) | Reply::Digest(_) | Reply::Records(_) => {
+        Reply::SelfProbe(_) | Reply::Radar(_) | Reply::Digest(_) | Reply::Traces(_) | Reply::Records(_) => {
             return Err(CallError::WorkerDied { how: "it answered another question".into() });
         }
     };

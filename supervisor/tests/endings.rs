@@ -34,9 +34,12 @@ fn ending(outcome: &Result<bulkhead_supervisor::outcome::Answered, CallError>) -
         Err(CallError::Stopping) => "stopping".to_owned(),
         Err(CallError::Incomplete { .. }) => "incomplete".to_owned(),
         Err(CallError::Cancelled) => "cancelled".to_owned(),
-        Err(other @ (CallError::GatewayNeeded | CallError::GatewaySilent { .. } | CallError::Unrecorded { .. })) => {
-            other.to_string()
-        }
+        Err(
+            other @ (CallError::DetectionOff
+            | CallError::GatewayNeeded
+            | CallError::GatewaySilent { .. }
+            | CallError::Unrecorded { .. }),
+        ) => other.to_string(),
     }
 }
 

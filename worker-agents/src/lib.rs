@@ -6,10 +6,18 @@
 //! keeps the note that this server leaves about itself.
 #![forbid(unsafe_code)]
 
+pub mod inside;
 mod jail;
+pub mod look;
 pub mod note;
 pub mod place;
+pub mod presence;
+pub mod processes;
+pub mod recognise;
 mod serve;
+pub mod sessions;
+pub mod sqlite;
 pub mod stores;
+pub mod when;
 
 pub use serve::{run, run_note};

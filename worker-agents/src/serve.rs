@@ -3,10 +3,14 @@
 
 use crate::{
     jail::{self, Jail},
+    look::Look,
     note::{NoteError, Notebook},
+    presence::Presence,
+    processes::Processes,
+    sessions,
     stores::{self, Stores},
 };
-use bulkhead_contract::isolation::Demand;
+use bulkhead_contract::{isolation::Demand, results::AgentSource};
 use bulkhead_ipc::{
     Error,
     channel::WorkerEnds,
@@ -17,7 +21,7 @@ use bulkhead_ipc::{
         note::{self, Noted, ToNote},
     },
 };
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Looks, once. `jailed` is false on a thread.
 pub fn run(ends: WorkerEnds<ToAgents, FromErrand>, jailed: bool) {
@@ -44,7 +48,7 @@ impl Looker {
         self.desk.say(&FromErrand::Ready(self.jail.report.clone()))?;
         while let Some(wanted) = self.desk.wanted()? {
             match wanted {
-                Wanted::Call(call) => return self.scan(call.id, &call.ask),
+                Wanted::Call(call) => return self.scan(call.id, call.budget_ms, &call.ask),
                 Wanted::SelfProbe(id) => {
                     if self.finish(id, Stores::default())?.is_some() {
                         let report = self.jail.probe();
@@ -66,11 +70,36 @@ impl Looker {
         }
     }
 
-    fn scan(mut self, id: u64, _scan: &Scan) -> Result<(), Error> {
-        let stores = Stores::hold(&self.init.stores);
+    fn scan(mut self, id: u64, budget_ms: u32, scan: &Scan) -> Result<(), Error> {
+        let until = Instant::now() + Duration::from_millis(u64::from(budget_ms) * 4 / 5);
+        let mut look = Look::new(&scan.root, &scan.known, now_ms(), until);
+        // names alone, before the jail is finished
+        let own = self.init.pid;
+        let processes = Processes::look(&look.root, own);
+        let mut stores = Stores::hold(&self.init.stores);
+        let (presence, handles) = Presence::hold(&self.init.presence, &mut look);
+        stores.dirs.extend(handles);
+        for unseen in std::mem::take(&mut stores.unseen) {
+            look.miss(&unseen.what, unseen.reason, unseen.count);
+        }
         let Some(stores) = self.finish(id, stores)? else { return Ok(()) };
-        let found = Found { unseen: stores.unseen, at_ms: now_ms(), ..Found::default() };
-        self.desk.answer(id, &Ok(found))
+        // from here on, what other programs wrote
+        processes.read(&mut look, &|agent| stores.are_of(agent) || scan.traced.iter().any(|traced| traced == agent));
+        presence.read(&mut look, own);
+        for held in &stores.held {
+            // nobody waits: what was found so far is dropped with the process
+            if self.desk.is_left(id) {
+                return Ok(());
+            }
+            sessions::read(held, &mut look);
+        }
+        let at_ms = look.now_ms;
+        let (mut findings, unseen, known) = look.end();
+        for finding in findings.iter_mut().filter(|finding| finding.source == AgentSource::Session) {
+            // a store may name a process that is long gone
+            finding.pid = finding.pid.filter(|pid| presence.lives(*pid));
+        }
+        self.desk.answer(id, &Ok(Found { findings, unseen, known, at_ms }))
     }
 }
 

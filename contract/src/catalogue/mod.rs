@@ -1,6 +1,7 @@
 //! The tools that answer, in the order in which they are listed. What is not built yet has no row.
 //! Trust: constants; names looked up here come from callers and are only compared.
 
+mod agents;
 #[cfg(test)]
 mod agreement;
 mod checkouts;
@@ -27,6 +28,7 @@ const FAMILIES: &[&[Tool]] = &[
     conflict::TOOLS,
     fleet::TOOLS,
     safety::TOOLS,
+    agents::TOOLS,
 ];
 
 const COUNT: usize = {

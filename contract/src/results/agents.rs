@@ -122,8 +122,10 @@ pub struct Unseen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Encode, Decode)]
 #[serde(rename_all = "camelCase")]
 pub enum UnseenReason {
-    /// Programs of agents that run as another user, or whose directory the system does not show.
+    /// They run as other people.
     OtherUser,
+    /// The system does not show in which directory it works.
+    HiddenDirectory,
     /// The system has no list of processes that can be read here.
     NoProcessList,
     /// It is a link, which is never followed.
@@ -144,4 +146,13 @@ pub enum UnseenReason {
     UnknownSchema,
     /// There was no time left.
     OutOfTime,
+}
+
+/// What agents left in a repository: when the files were written to that speak for one, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
+pub struct Traces {
+    /// `.aider.chat.history.md`.
+    pub aider_ms: Option<i64>,
+    /// `.crush/crush.db`, or its log.
+    pub crush_ms: Option<i64>,
 }

@@ -9,7 +9,8 @@ use bulkhead_contract::{
     isolation::{Demand, Report},
     results::{
         BranchStack, Brief, Changes, CommitDetails, Conflict, DigestEvents, History, Preflight, RadarEntry, Records,
-        Reflog, Refs, RestorePoints, Scope, Semantic, Status, Submodules, TextDiff, Timeline, TimelineEvent, Worktrees,
+        Reflog, Refs, RestorePoints, Scope, Semantic, Status, Submodules, TextDiff, Timeline, TimelineEvent, Traces,
+        Worktrees,
     },
 };
 
@@ -133,6 +134,8 @@ pub enum Ask {
     TimelineEvent(asks::TimelineEvent),
     /// `flux.latestRestorePoint`, `flux.restorePoints` and `flux.restorePointDetails`.
     RestorePoints(asks::RestorePoints),
+    /// Which agents left a trace in the repository; also the cheapest question that is answered with where that is.
+    Traces,
     /// What a run directory holds; asked of a worker for a run directory, not for a repository.
     Records(asks::Records),
 }
@@ -258,6 +261,8 @@ pub enum Reply {
     TimelineEvent(Box<TimelineEvent>),
     /// To [`Ask::RestorePoints`].
     RestorePoints(Box<RestorePoints>),
+    /// To [`Ask::Traces`].
+    Traces(Traces),
     /// To [`Ask::Records`].
     Records(Box<Records>),
 }

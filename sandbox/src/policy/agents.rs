@@ -15,6 +15,7 @@ const METADATA: &[Row] = &[
     any(libc::SYS_newfstatat, "what a name is, without following it"),
     any(libc::SYS_statx, "what a name is, by newer libraries"),
     any(libc::SYS_getdents64, "listing of directories"),
+    any(libc::SYS_geteuid, "whose processes and presence files they are"),
     any(libc::SYS_ppoll, "whether the call was cancelled"),
 ];
 
@@ -26,7 +27,6 @@ pub const LOOK: &[Row] = &[
         "lists of processes; handles on stores, for Landlock's rules",
     ),
     any(libc::SYS_readlinkat, "directory and program of a process"),
-    any(libc::SYS_geteuid, "whose processes are looked at"),
     any(libc::SYS_landlock_create_ruleset, "the second half of the jail"),
     any(libc::SYS_landlock_add_rule, "the second half of the jail"),
     any(libc::SYS_landlock_restrict_self, "the second half of the jail"),

@@ -104,6 +104,7 @@ fn told(error: &CallError) -> (String, Option<String>) {
         }
         CallError::Poisoned { .. } => (format!("error {}: it ended two workers before", code::POISONED), None),
         CallError::Unrecorded { .. } => (format!("error {}: it could not be recorded", code::UNRECORDED), None),
+        CallError::DetectionOff => (format!("error {}: detection is switched off", code::DETECTION_OFF), None),
         CallError::GatewayNeeded => (format!("error {}: it needs a gateway", code::GATEWAY_NEEDED), None),
         CallError::GatewaySilent { .. } => (format!("error {}: the gateway is silent", code::GATEWAY_SILENT), None),
         CallError::Stopping => (format!("error {}: the server was stopping", code::WORKER_DIED), None),

@@ -2,7 +2,7 @@
 //! Trust: values come from workers that may be taken over; they are typed, cut where they are texts, and only written out.
 
 use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json, visible::visible};
-use crate::{gateway, outcome::CallError, work::Done};
+use crate::{gateway, outcome::CallError, settings, work::Done};
 use bulkhead_contract::{
     canonical,
     failure::{ReadFailure, Reason, code},
@@ -147,6 +147,16 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
                 cut(why).trim_end_matches('.')
             ),
             json!({ "why": cut(why), "flag": "--audit best-effort", "retryable": true }),
+        ),
+        CallError::DetectionOff => (
+            code::DETECTION_OFF,
+            "The operator of this server wants nobody to look for other agents.".to_owned(),
+            json!({
+                "environmentVariable": settings::DETECTION_DISABLED,
+                "reason": "The variable is set, so that neither processes nor other agents' stores are looked at.",
+                "agentRecommendation": "Do not ask again: the answer will be the same until the operator starts the server \
+                                        anew without the variable.",
+            }),
         ),
         CallError::GatewayNeeded => (code::GATEWAY_NEEDED, gateway::NEEDED.to_owned(), gateway::needed(tool.name)),
         CallError::GatewaySilent { configured } => {

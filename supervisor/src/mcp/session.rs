@@ -251,7 +251,7 @@ impl<R: Reads + 'static> Session<R> {
                     let busy = call_line(&request.id, era, result::busy(prepared.tool), unrecorded.as_deref());
                     return Ok(Step::Answer(busy));
                 }
-                self.start(request, era, prepared, entry, reply_to.clone());
+                self.start(request, (era, client.as_deref()), prepared, entry, reply_to.clone());
                 Ok(Step::Later)
             }
             (method, _) => Err(RpcError {
@@ -262,8 +262,16 @@ impl<R: Reads + 'static> Session<R> {
         }
     }
 
-    fn start(&mut self, request: &Request, era: Era, prepared: Prepared, entry: Entry, reply_to: ReplyTo) {
+    fn start(
+        &mut self,
+        request: &Request,
+        (era, client): (Era, Option<&str>),
+        prepared: Prepared,
+        entry: Entry,
+        reply_to: ReplyTo,
+    ) {
         let Prepared { tool, work } = prepared;
+        let work = work.asked_by(client);
         let progress = Progress::asked(&request.params);
         let (sender, ticks) = mpsc::channel(TICKS);
         let (stopper, control) = Control::pair(progress.is_some().then_some(sender));

@@ -9,7 +9,13 @@ mod refs;
 mod safety;
 mod scope;
 
-use crate::{fleet, gateway, reads::Question, safety as records, work::Work};
+use crate::{
+    company::{Asker, Company},
+    fleet, gateway,
+    reads::Question,
+    safety as records,
+    work::Work,
+};
 use bulkhead_contract::{
     args::Checked,
     canonical,
@@ -67,6 +73,10 @@ pub fn work(tool: &Tool, checked: &Checked<'_>, arguments: &Value) -> Option<Wor
             run_dir: text("runDir"),
             repo_id: text("repoId"),
         }));
+    }
+    if tool.name == "agents.presence" {
+        let question = Question { path, ask: Ask::Traces, fingerprint };
+        return Some(Work::Company(Company { question, asker: Asker::default() }));
     }
     let ask = match tool.name {
         "repo.brief" => Ask::Brief { recent_commits: number(checked, "recentCommits")? },

@@ -20,6 +20,7 @@ use crate::{
     outcome::{Answered, CallError},
     poison::Poison,
     reads::{Question, Reads},
+    recent::Recent,
     route::Routes,
     settings::Settings,
     worker::Vigil,
@@ -42,6 +43,8 @@ use tokio::{
 const TICKS: usize = 16;
 /// Time after which a call past its deadline is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Repositories whose last look at other agents is remembered.
+const MAX_SCANNED: usize = 16;
 /// Time that [`Pool::close`] takes at most.
 const CLOSING: Duration = Duration::from_millis(200);
 
@@ -67,6 +70,8 @@ struct State {
     backoff: Backoff,
     poison: Poison,
     closing: bool,
+    /// What the last look at each repository made of other agents' files.
+    scanned: Recent<Vec<u8>, Vec<agents::Known>>,
     /// Capabilities that a warning has named.
     told_missing: BTreeSet<String>,
 }
@@ -116,6 +121,7 @@ impl Pool {
             backoff: Backoff::default(),
             poison: Poison::default(),
             closing: false,
+            scanned: Recent::new(MAX_SCANNED),
             told_missing: BTreeSet::new(),
         };
         Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state), audit: OnceCell::new(), scans }))
@@ -179,7 +185,11 @@ impl Reads for Pool {
     }
 
     async fn scan(&self, ask: agents::Scan, control: Control) -> Result<agents::Found, CallError> {
-        self.0.scans.ask(ask, control).await
+        let root = ask.root.clone();
+        let known = self.0.state.borrow_mut().scanned.get(&root).cloned().unwrap_or_default();
+        let mut found = self.0.scans.ask(agents::Scan { known, ..ask }, control).await?;
+        self.0.state.borrow_mut().scanned.put(root, std::mem::take(&mut found.known));
+        Ok(found)
     }
 }
 

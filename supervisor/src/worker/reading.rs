@@ -102,6 +102,7 @@ fn fits(ask: &Ask, reply: &Reply) -> bool {
             | (Ask::Timeline(_), Reply::Timeline(_))
             | (Ask::TimelineEvent(_), Reply::TimelineEvent(_))
             | (Ask::RestorePoints(_), Reply::RestorePoints(_))
+            | (Ask::Traces, Reply::Traces(_))
             | (Ask::Records(_), Reply::Records(_))
     )
 }

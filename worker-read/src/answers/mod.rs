@@ -14,6 +14,7 @@ mod rows;
 mod safety;
 mod scope;
 mod status;
+mod traces;
 
 use crate::{pace::Pace, repo::Repo};
 use bulkhead_contract::failure::{ReadFailure, Reason};
@@ -48,6 +49,7 @@ pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadF
         Ask::Conflict(ask) => conflict::read(repo, ask, pace).map(|it| Reply::Conflict(Box::new(it))),
         Ask::Radar(ask) => fleet::radar(repo, ask, pace).map(|it| Reply::Radar(Box::new(it))),
         Ask::Digest(ask) => fleet::digest(repo, ask, pace).map(|it| Reply::Digest(Box::new(it))),
+        Ask::Traces => Ok(Reply::Traces(traces::traces(repo))),
         Ask::Timeline(ask) => safety::timeline(repo, ask, pace).map(|it| Reply::Timeline(Box::new(it))),
         Ask::TimelineEvent(ask) => safety::event(repo, ask, pace).map(|it| Reply::TimelineEvent(Box::new(it))),
         Ask::RestorePoints(ask) => safety::restore_points(repo, ask, pace).map(|it| Reply::RestorePoints(Box::new(it))),

@@ -50,6 +50,7 @@ pub(crate) fn settings() -> Settings {
         roots_invalid: None,
         run_dirs: vec![],
         gateway: None,
+        agents: Default::default(),
         audit: Default::default(),
         log: LogLevel::Warn,
         log_json: false,
