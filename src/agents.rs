@@ -7,7 +7,7 @@ use bulkhead_ipc::edge::{
     agents::{Init, Store, StoreAt},
     note,
 };
-use bulkhead_supervisor::settings::{AgentSettings, DETECTION_DISABLED, RunDirectory};
+use bulkhead_supervisor::settings::{AgentSettings, DETECTION_DISABLED, PRESENCE_DISABLED, RunDirectory};
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -21,8 +21,9 @@ const MAX_BYTES: usize = 20 * 1024;
 const PRESENCE: &str = "presence/mcp";
 
 /// What the supervisor does about other agents. Switches are the contract's: set, whatever they say, they count.
-pub fn settings() -> AgentSettings {
-    AgentSettings { detect: std::env::var_os(DETECTION_DISABLED).is_none(), note: false }
+pub fn settings(run_dirs: &[RunDirectory]) -> AgentSettings {
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    AgentSettings { detect: !is_set(DETECTION_DISABLED), note: !is_set(PRESENCE_DISABLED) && !run_dirs.is_empty() }
 }
 
 /// Settles it for the supervisor that this process becomes.
@@ -40,7 +41,9 @@ pub fn settle(demand: Demand, home: Option<&OsStr>, run_dirs: &[RunDirectory]) -
     let stores = stores.map(|(store, path)| StoreAt { store, path: bytes(path.into_os_string()) });
     let stores = stores.filter(|at| fits(&at.path)).collect();
     let pid = std::process::id();
-    let note = note::Init { demand, dir: None, pid, memory: MEMORY };
+    // the first directory is our own; the second one is another program's, and only read
+    let dir = presence.first().filter(|_| settings(run_dirs).note).cloned();
+    let note = note::Init { demand, dir, pid, memory: MEMORY };
     (Init { demand, stores, presence, pid, memory: MEMORY }, note)
 }
 

@@ -23,6 +23,8 @@ pub fn run(mut options: Options, json: bool) -> ExitCode {
         // looking makes no ledger: the worker then shows its jail alone
         options.inits.audit.ledger = None;
     }
+    // nor a directory for a note: its worker shows the jail around none
+    options.inits.note.dir = None;
     // asked before the house is built, which leaves the current directory
     let here = std::env::current_dir().ok().and_then(|dir| dir.into_os_string().into_string().ok());
     let setting = Setting { here: here.is_some(), ..Setting::of(&options) };

@@ -65,6 +65,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
     let there = run_dirs.iter().filter(|dir| dir.exists);
     let told_run_dirs = there.map(|dir| bytes(dir.path.clone().into())).collect();
     let cores = bulkhead_sandbox::identity::processors().min(MAX_CORES);
+    let about_agents = agents::settings(&run_dirs);
     let settings = Settings {
         demand,
         deadline: Duration::from_secs(number(flags.deadline, &env::DEADLINE, 1..=3600, limits::DEFAULT_DEADLINE_SECS)?),
@@ -87,7 +88,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         roots_invalid: ceiling.invalid.clone().map(|details| RootsInvalid { source: ceiling.source.clone(), details }),
         run_dirs,
         gateway,
-        agents: agents::settings(),
+        agents: about_agents,
         audit: audit.settings.clone(),
         log: match choice(flags.log, &env::LOG).map_err(Unusable)?.unwrap_or(cli::Log::Warn) {
             cli::Log::Warn => LogLevel::Warn,

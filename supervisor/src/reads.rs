@@ -18,10 +18,22 @@ pub struct Question {
     pub fingerprint: [u8; 32],
 }
 
+/// Who asks, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Client {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+}
+
 /// Answers questions; the pool of workers in the product, a stand-in in tests. Runs on one thread.
 pub trait Reads {
     /// Answers within the deadline, or says why not.
     fn read(&self, question: Question, control: Control) -> impl Future<Output = Result<Answered, CallError>>;
+
+    /// A call of `tool` by this client was about the repository at `canonical`. Nothing waits for what is made of it.
+    fn noted(&self, client: &Client, tool: &str, canonical: &[u8]);
 
     /// The same of a worker that looks for other agents.
     fn scan(&self, ask: agents::Scan, control: Control) -> impl Future<Output = Result<agents::Found, CallError>>;

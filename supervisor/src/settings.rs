@@ -71,6 +71,9 @@ pub struct Settings {
 /// The contract's switch: set, whatever it says, nobody looks for other agents.
 pub const DETECTION_DISABLED: &str = "FLUXGIT_MCP_AGENT_DETECTION_DISABLED";
 
+/// The contract's switch: set, whatever it says, no presence file is written.
+pub const PRESENCE_DISABLED: &str = "FLUXGIT_MCP_PRESENCE_DISABLED";
+
 /// What is done about other agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentSettings {

@@ -110,7 +110,7 @@ fn off_records_nothing_and_the_contracts_switch_means_it() {
     let mut server = world.start().environment("FLUXGIT_MCP_AUDIT_DISABLED", "").spawn();
     world.read(&mut server);
     assert!(server.finish().status.success());
-    assert!(!world.place.home().join(".local").exists(), "nothing is made");
+    assert!(!world.place.home().join(".local/state/bulkhead/audit").exists(), "nothing is made");
 }
 
 #[test]

@@ -53,6 +53,7 @@ pub fn on(path: &Path) -> Vec<(&'static str, Value)> {
         ("flux.latestRestorePoint", alone()),
         ("flux.restorePoints", alone()),
         ("flux.restorePointDetails", with(json!({"restorePointId": "x"}))),
+        ("agents.presence", alone()),
     ];
     calls.into_iter().filter(|(tool, _)| catalogue::find(tool).is_some()).collect()
 }

@@ -99,7 +99,9 @@ impl Looker {
             // a store may name a process that is long gone
             finding.pid = finding.pid.filter(|pid| presence.lives(*pid));
         }
-        self.desk.answer(id, &Ok(Found { findings, unseen, known, at_ms }))
+        self.desk.answer(id, &Ok(Found { findings, unseen, known, at_ms }))?;
+        // whoever looks at this process may not be done with it: its end is the supervisor's to cause
+        self.desk.wanted().map(drop)
     }
 }
 

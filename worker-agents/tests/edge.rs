@@ -113,7 +113,7 @@ fn answers(said: &[FromErrand]) -> Vec<(u64, Vec<u8>)> {
 
 #[test]
 fn a_look_is_one_answer_after_which_the_worker_ends() {
-    let said = looked(Vec::new(), vec![call(1, scan()), call(2, scan())]);
+    let said = looked(Vec::new(), vec![call(1, scan()), call(2, scan()), call(3, scan())]);
     assert!(matches!(said[0], FromErrand::Ready(_)));
     assert!(matches!(said[1], FromErrand::Closed { id: 1, .. }));
     let answers = answers(&said);

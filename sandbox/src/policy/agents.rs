@@ -10,6 +10,7 @@ const MORE_THAN_NAMING: libc::c_int =
 const MORE_THAN_READING: libc::c_int = MORE_THAN_NAMING | libc::O_PATH;
 /// What both halves do with files that are there.
 const METADATA: &[Row] = &[
+    any(libc::SYS_pread64, "parts of files that are open"),
     any(libc::SYS_lseek, "length and position of open files"),
     any(libc::SYS_fstat, "what an open file is"),
     any(libc::SYS_newfstatat, "what a name is, without following it"),
@@ -40,10 +41,8 @@ pub const LOOK: &[Row] = &[
 ];
 
 /// Reading stores.
-pub const READ: &[Row] = &[
-    only(libc::SYS_openat, &[without(2, MORE_THAN_READING)], "directories and files of stores, to read"),
-    any(libc::SYS_pread64, "parts of long files"),
-];
+pub const READ: &[Row] =
+    &[only(libc::SYS_openat, &[without(2, MORE_THAN_READING)], "directories and files of stores, to read")];
 
 /// Calls that only older architectures have.
 #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,11 @@
 //! Who else works in a repository: what the repository's worker sees of it, and what the one that looks for agents sees.
 //! Trust: both workers may be taken over; their answers are typed, bounded, and only put together here.
 
+mod note;
 mod others;
 mod rows;
 
+pub use note::Presence as OwnPresence;
 pub use others::{OtherAgents, other_agents, proposal_paths};
 pub use rows::{Asker, rows};
 

@@ -268,6 +268,10 @@ impl<E: Errand> Shared<E> {
 
     /// Draws the consequences of a fall.
     fn report(&self, talk: Option<&Talk<E>>, fall: &Fall) {
+        // that was us
+        if self.places.is_closed() {
+            return;
+        }
         let (how, forbidden) = match fall {
             Fall::Died { how, forbidden } | Fall::Unheard { how, forbidden } => (how.as_str(), *forbidden),
             Fall::Late { .. } => ("the deadline passed", false),

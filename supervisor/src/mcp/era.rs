@@ -81,6 +81,8 @@ pub struct Opened {
     pub era: Option<Era>,
     /// `clientInfo.name`.
     pub client: Option<String>,
+    /// `clientInfo.version`.
+    pub version: Option<String>,
 }
 
 /// Where a request belongs.
@@ -90,6 +92,8 @@ pub struct Placed {
     pub era: Era,
     /// Name of the client that sent it.
     pub client: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
 }
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -117,7 +121,11 @@ pub fn place(request: &Request, opened: &Opened) -> Result<Placed, RpcError> {
             "server/discover needs `params._meta` with `{VERSION}` and `{CAPABILITIES}`; clients of older revisions open \
              with `initialize` instead"
         ))),
-        _ => Ok(Placed { era: opened.era.unwrap_or(Era::Nov2024), client: opened.client.clone() }),
+        _ => Ok(Placed {
+            era: opened.era.unwrap_or(Era::Nov2024),
+            client: opened.client.clone(),
+            version: opened.version.clone(),
+        }),
     }
 }
 
@@ -135,19 +143,19 @@ fn place_modern(version: &Value, meta: &Value) -> Result<Placed, RpcError> {
         Some(_) => return Err(RpcError::invalid_params(format!("`{CAPABILITIES}` must be an object"))),
         None => return Err(RpcError::invalid_params(format!("`{CAPABILITIES}` is required: an object"))),
     }
-    let client = meta.get(CLIENT).map(client_name).transpose()?;
+    let (client, version) = meta.get(CLIENT).map(client_info).transpose()?.unzip();
     if let Some(level) = meta.get(LOG_LEVEL)
         && !level.as_str().is_some_and(|level| LOG_LEVELS.contains(&level))
     {
         return Err(RpcError::invalid_params(format!("`{LOG_LEVEL}` must be one of {}", LOG_LEVELS.join(", "))));
     }
-    Ok(Placed { era: Era::Jul2026, client })
+    Ok(Placed { era: Era::Jul2026, client, version })
 }
 
-fn client_name(info: &Value) -> Result<String, RpcError> {
+fn client_info(info: &Value) -> Result<(String, String), RpcError> {
     let member = |name| info.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     match (member("name"), member("version")) {
-        (Some(name), Some(_)) => Ok(name.to_owned()),
+        (Some(name), Some(version)) => Ok((name.to_owned(), version.to_owned())),
         _ => Err(RpcError::invalid_params(format!("`{CLIENT}` must have a `name` and a `version` that are not blank"))),
     }
 }
@@ -168,7 +176,10 @@ mod tests {
     #[test]
     fn modern_meta_is_checked_in_order() {
         let fine = json!({VERSION: "2026-07-28", CAPABILITIES: {}});
-        assert_eq!(with_meta(fine.clone()).expect("the least meta"), Placed { era: Era::Jul2026, client: None });
+        assert_eq!(
+            with_meta(fine.clone()).expect("the least meta"),
+            Placed { era: Era::Jul2026, client: None, version: None }
+        );
         for (key, value, code) in [
             (VERSION, json!(5), code::INVALID_PARAMS),
             (VERSION, json!(null), code::INVALID_PARAMS),
@@ -205,12 +216,12 @@ mod tests {
 
     #[test]
     fn modern_requests_inherit_nothing() {
-        let opened = Opened { era: Some(Era::Jun2025), client: Some("claude-ai".into()) };
+        let opened = Opened { era: Some(Era::Jun2025), client: Some("claude-ai".into()), version: None };
         let meta = json!({"_meta": {VERSION: "2026-07-28", CAPABILITIES: {}}});
         let placed = place(&request("tools/list", meta), &opened).expect("the least meta");
-        assert_eq!(placed, Placed { era: Era::Jul2026, client: None });
+        assert_eq!(placed, Placed { era: Era::Jul2026, client: None, version: None });
         let bare = place(&request("tools/list", Value::Null), &opened).expect("a bare request is fine");
-        assert_eq!(bare, Placed { era: Era::Jun2025, client: Some("claude-ai".into()) });
+        assert_eq!(bare, Placed { era: Era::Jun2025, client: Some("claude-ai".into()), version: None });
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Who this server is: the answers to `initialize` and `server/discover`, and `instructions`.
-//! Trust: of the client's words only the version asked for and the client's name are kept.
+//! Trust: of the client's words only the version asked for and the client's name and version are kept.
 
 use super::{
     era::{Era, Opened, SERVER},
@@ -14,7 +14,7 @@ const NAME: &str = "bulkhead";
 const TITLE: &str = "Bulkhead";
 const DESCRIPTION: &str = "Git for AI coding agents: reads run in jailed processes that can change nothing";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Longest client name that is kept, in characters.
+/// Longest name and version of a client that are kept, in characters.
 const MAX_CLIENT_NAME: usize = 128;
 
 /// `serverInfo`, with the members that the revision knows.
@@ -45,8 +45,10 @@ pub fn modern_members(era: Era) -> Map<String, Value> {
 #[must_use]
 pub fn initialize(params: &Value, settings: &Settings) -> (Opened, String) {
     let era = Era::agreed(params["protocolVersion"].as_str());
-    let client =
-        params["clientInfo"]["name"].as_str().map(|name| name.chars().take(MAX_CLIENT_NAME).collect::<String>());
+    let told = |member: &str| {
+        params["clientInfo"][member].as_str().map(|text| text.chars().take(MAX_CLIENT_NAME).collect::<String>())
+    };
+    let (client, version) = (told("name"), told("version"));
     let spelling = Spelling::of(settings.tool_names, client.as_deref());
     let result = json!({
         "protocolVersion": era.version(),
@@ -54,7 +56,7 @@ pub fn initialize(params: &Value, settings: &Settings) -> (Opened, String) {
         "serverInfo": server_info(era),
         "instructions": instructions(settings, spelling),
     });
-    (Opened { era: Some(era), client }, result.to_string())
+    (Opened { era: Some(era), client, version }, result.to_string())
 }
 
 /// Answers `server/discover`.

@@ -21,7 +21,7 @@ use crate::{
     control::{Control, Tick},
     log,
     outcome::CallError,
-    reads::Reads,
+    reads::{Client, Reads},
     settings::Settings,
     work::Done,
 };
@@ -218,7 +218,7 @@ impl<R: Reads + 'static> Session<R> {
         if self.open.holds(&request.id) {
             return Err(RpcError::invalid_request("this `id` belongs to a request that is still being worked on"));
         }
-        let Placed { era, client } = era::place(request, &self.opened)?;
+        let Placed { era, client, version } = era::place(request, &self.opened)?;
         let answer = |result: &str| Ok(Step::Answer(result_line(&request.id, result)));
         match (request.method.as_str(), era.is_modern()) {
             ("initialize", false) if matches!(reply_to, ReplyTo::Batch(_)) => {
@@ -251,7 +251,7 @@ impl<R: Reads + 'static> Session<R> {
                     let busy = call_line(&request.id, era, result::busy(prepared.tool), unrecorded.as_deref());
                     return Ok(Step::Answer(busy));
                 }
-                self.start(request, (era, client.as_deref()), prepared, entry, reply_to.clone());
+                self.start(request, (era, Client { name: client, version }), prepared, entry, reply_to.clone());
                 Ok(Step::Later)
             }
             (method, _) => Err(RpcError {
@@ -265,13 +265,13 @@ impl<R: Reads + 'static> Session<R> {
     fn start(
         &mut self,
         request: &Request,
-        (era, client): (Era, Option<&str>),
+        (era, client): (Era, Client),
         prepared: Prepared,
         entry: Entry,
         reply_to: ReplyTo,
     ) {
         let Prepared { tool, work } = prepared;
-        let work = work.asked_by(client);
+        let work = work.asked_by(client.name.as_deref());
         let progress = Progress::asked(&request.params);
         let (sender, ticks) = mpsc::channel(TICKS);
         let (stopper, control) = Control::pair(progress.is_some().then_some(sender));
@@ -283,6 +283,9 @@ impl<R: Reads + 'static> Session<R> {
             let asked = work.asked().to_owned();
             let shown = Shown { progress, ticks, id: &id, open: &open, output: &output };
             let outcome = shown.until(recorded(work.done(&*reads, &settings, control), &audit, entry)).await;
+            if let Ok(Done { canonical: Some(canonical), .. }) = &outcome {
+                reads.noted(&client, tool.name, canonical);
+            }
             let unrecorded = audit.unrecorded();
             // who cancelled gets nothing, also when the answer was ready in the same moment
             let line = open.wanted(&id).then(|| {

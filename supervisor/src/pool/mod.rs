@@ -14,12 +14,13 @@ use crate::{
     audit::Audit,
     backoff::{Admission, Backoff},
     carrier::Carrier,
+    company::OwnPresence,
     control::{Control, Tick},
     errands::{Errands, Scans},
     log,
     outcome::{Answered, CallError},
     poison::Poison,
-    reads::{Question, Reads},
+    reads::{Client, Question, Reads},
     recent::Recent,
     route::Routes,
     settings::Settings,
@@ -62,6 +63,8 @@ struct Shared {
     audit: OnceCell<Audit>,
     /// Workers that look for other agents.
     scans: Errands<Scans>,
+    /// What others are told of this server.
+    presence: OwnPresence,
 }
 
 struct State {
@@ -115,6 +118,7 @@ impl Pool {
     pub fn new(settings: Rc<Settings>, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
+        let presence = OwnPresence::new(&settings, &carrier, own);
         let state = State {
             roster: Roster::new(settings.max_workers, settings.workers_per_repository),
             routes: Routes::default(),
@@ -124,7 +128,15 @@ impl Pool {
             scanned: Recent::new(MAX_SCANNED),
             told_missing: BTreeSet::new(),
         };
-        Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state), audit: OnceCell::new(), scans }))
+        Self(Rc::new(Shared {
+            settings,
+            carrier,
+            refusal,
+            state: RefCell::new(state),
+            audit: OnceCell::new(),
+            scans,
+            presence,
+        }))
     }
 
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
@@ -142,6 +154,7 @@ impl Pool {
         };
         drop(waiting);
         self.0.scans.close();
+        self.0.presence.leave().await;
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
             log::warn("workers refuse to end; the kernel ends them with the launcher");
         }
@@ -182,6 +195,10 @@ impl Reads for Pool {
             }
         }
         Err(CallError::Unavailable { why: why.to_owned() })
+    }
+
+    fn noted(&self, client: &Client, tool: &str, canonical: &[u8]) {
+        self.0.presence.note(client, tool, canonical);
     }
 
     async fn scan(&self, ask: agents::Scan, control: Control) -> Result<agents::Found, CallError> {

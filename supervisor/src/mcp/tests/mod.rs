@@ -170,6 +170,8 @@ impl Reads for Fake {
         }
     }
 
+    fn noted(&self, _client: &crate::reads::Client, _tool: &str, _canonical: &[u8]) {}
+
     async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
         panic!("the stand-in was not taught to answer {ask:?}")
     }
