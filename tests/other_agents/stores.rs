@@ -49,7 +49,9 @@ pub fn codex(world: &World, home: &str, finished: bool) {
         lines.push(json!({"timestamp": ago(second), "type": "event_msg", "payload": {"type": "task_complete"}}));
     }
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    world.write(format!("{home}/sessions/2026/11/29/rollout-0.jsonl"), "", NOW);
     world.write(format!("{home}/sessions/2026/11/30/rollout-1.jsonl"), text, NOW);
+    world.write(format!("{home}/sessions/2026/12/01/rollout-2.jsonl"), "", NOW);
 }
 
 /// Gemini: how the folder says whose it is.

@@ -89,7 +89,7 @@ impl World {
             self.place.at(format!("bin-{}", self.children.len())).join(name.rsplit('/').next().unwrap_or(name));
         let (copied, arguments): (PathBuf, Vec<&str>) = if words.is_empty() {
             fs::create_dir_all(program.parent().expect("it lies in the place")).expect("the place is ours");
-            fs::copy("/bin/cat", &program).expect("cat is there");
+            fs::copy("/bin/sh", &program).expect("a shell is there");
             (program, Vec::new())
         } else {
             // the shell itself waits, and its command line holds the words

@@ -41,6 +41,16 @@ pub struct Look<'a> {
     unseen: BTreeMap<(String, UnseenReason), u32>,
 }
 
+/// A walk over one store.
+struct Walk<'a> {
+    agent: &'a str,
+    wanted: &'a dyn Fn(&[u8]) -> bool,
+    /// Names of the directories on the way to where it is.
+    way: Vec<Vec<u8>>,
+    listed: usize,
+    found: Vec<Recent>,
+}
+
 /// A file that was modified lately.
 #[derive(Debug)]
 pub struct Recent {
@@ -97,9 +107,9 @@ impl<'a> Look<'a> {
 
     /// Files beneath `dir` that were modified lately, newest first, at most [`MAX_FILES`]; `depth` directories deep.
     pub fn recent(&mut self, agent: &str, dir: &Dir, depth: usize, wanted: &dyn Fn(&[u8]) -> bool) -> Vec<Recent> {
-        let mut found = Vec::new();
-        let mut listed = 0;
-        self.list(agent, dir, depth, wanted, &mut (Vec::new(), &mut listed), &mut found);
+        let mut walk = Walk { agent, wanted, way: Vec::new(), listed: 0, found: Vec::new() };
+        self.list(dir, depth, &mut walk);
+        let mut found = walk.found;
         found.sort_by_key(|recent| std::cmp::Reverse(recent.facts.stamp.modified));
         if found.len() > MAX_FILES {
             self.miss(agent, UnseenReason::TooMany, u32::try_from(found.len() - MAX_FILES).unwrap_or(u32::MAX));
@@ -108,17 +118,10 @@ impl<'a> Look<'a> {
         found
     }
 
-    fn list(
-        &mut self,
-        agent: &str,
-        dir: &Dir,
-        depth: usize,
-        wanted: &dyn Fn(&[u8]) -> bool,
-        (way, listed): &mut (Vec<Vec<u8>>, &mut usize),
-        found: &mut Vec<Recent>,
-    ) {
-        **listed += 1;
-        if **listed > MAX_DIRS || self.is_over() {
+    fn list(&mut self, dir: &Dir, depth: usize, walk: &mut Walk<'_>) {
+        let agent = walk.agent;
+        walk.listed += 1;
+        if walk.listed > MAX_DIRS || self.is_over() {
             let reason = if self.is_over() { UnseenReason::OutOfTime } else { UnseenReason::TooMany };
             return self.miss(agent, reason, 1);
         }
@@ -130,13 +133,11 @@ impl<'a> Look<'a> {
             self.miss(agent, UnseenReason::TooMany, 1);
         }
         for name in names {
-            let is_wanted = wanted(&name.bytes);
-            let maybe_dir = depth > 0 && matches!(name.kind, None | Some(Kind::Directory));
-            if is_wanted && name.kind != Some(Kind::Directory) {
+            if (walk.wanted)(&name.bytes) && name.kind != Some(Kind::Directory) {
                 match dir.facts(&name.bytes) {
                     Ok(facts) if facts.kind == Kind::File => {
                         if self.is_recent(facts.modified_ms()) {
-                            found.push(Recent { way: way.clone(), name: name.bytes, facts });
+                            walk.found.push(Recent { way: walk.way.clone(), name: name.bytes, facts });
                         }
                     }
                     Ok(facts) if facts.kind == Kind::Link => self.miss(agent, UnseenReason::Link, 1),
@@ -144,10 +145,13 @@ impl<'a> Look<'a> {
                     Ok(_) | Err(Closed::Absent) => {}
                     Err(closed) => self.closed(agent, closed),
                 }
-            } else if maybe_dir && let Ok(child) = dir.readable_child(&name.bytes) {
-                way.push(name.bytes);
-                self.list(agent, &child, depth - 1, wanted, &mut (std::mem::take(way), &mut **listed), found);
-                way.pop();
+            } else if depth > 0
+                && matches!(name.kind, None | Some(Kind::Directory))
+                && let Ok(child) = dir.readable_child(&name.bytes)
+            {
+                walk.way.push(name.bytes);
+                self.list(&child, depth - 1, walk);
+                walk.way.pop();
             }
         }
     }
@@ -320,5 +324,33 @@ pub fn session(agent: &str, at_ms: i64) -> Finding {
         source: AgentSource::Session,
         last_activity_ms: Some(at_ms),
         ..Finding::default()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::{fs, time::Duration};
+
+    #[test]
+    fn files_are_found_in_every_branch_as_deep_as_is_wanted() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let base = temp.path().canonicalize().expect("it exists");
+        for path in ["a/1/x.jsonl", "a/2/y.jsonl", "b/1/z.jsonl", "b/w.jsonl", "v.jsonl", "a/1/deep/u.jsonl", "a/other"]
+        {
+            fs::create_dir_all(base.join(path).parent().expect("it has one")).expect("ours");
+            fs::write(base.join(path), "").expect("ours");
+        }
+        let mut look = Look::new(b"/srv", &[], crate::serve::now_ms(), Instant::now() + Duration::from_secs(60));
+        let dir = Dir::walk(&base).expect("it is there");
+        let wanted = |name: &[u8]| name.ends_with(b".jsonl");
+        let mut found: Vec<String> = look
+            .recent("codex", &dir, 2, &wanted)
+            .into_iter()
+            .map(|recent| [recent.way, vec![recent.name]].concat().join(&b'/'))
+            .map(|path| String::from_utf8(path).expect("plain names"))
+            .collect();
+        found.sort();
+        assert_eq!(found, ["a/1/x.jsonl", "a/2/y.jsonl", "b/1/z.jsonl", "b/w.jsonl", "v.jsonl"]);
     }
 }

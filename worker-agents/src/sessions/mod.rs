@@ -66,8 +66,6 @@ pub fn read(held: &Held, look: &mut Look<'_>) {
 
 /// Every reader of text on the same bytes, as a hostile store could put them anywhere: for tests and fuzzing.
 pub fn judge_text(bytes: &[u8], look: &Look<'_>) -> Vec<Finding> {
-    let text =
-        Text { bytes, head: bytes, whole: bytes.first().is_none_or(|byte| byte % 2 == 0), modified_ms: look.now_ms };
     let readers: [Reader; 8] = [
         lines::claude,
         lines::qwen,
@@ -78,8 +76,12 @@ pub fn judge_text(bytes: &[u8], look: &Look<'_>) -> Vec<Finding> {
         documents::continued,
         documents::amp,
     ];
-    let found = readers.into_iter().filter_map(|read| read(&text, look).ok());
-    let mut found: Vec<_> = found.flatten().collect();
+    let mut found = Vec::new();
+    // as all of a file, and as the end of one
+    for whole in [true, false] {
+        let text = Text { bytes, head: bytes, whole, modified_ms: look.now_ms };
+        found.extend(readers.iter().filter_map(|read| read(&text, look).ok()).flatten());
+    }
     found.extend(lines::judge_copilot(bytes, look));
     found.extend(editors::judge(bytes, look));
     found.extend(documents::judge_projects(bytes, look));
