@@ -277,3 +277,25 @@ fn a_server_is_told_from_the_hidden_environment_of_others() {
     let path = std::env::var("PATH").expect("tests run with a PATH");
     assert!(text.contains("claude-code") && !text.contains(&path), "{text}");
 }
+
+#[test]
+fn a_database_in_the_middle_of_a_transaction_is_left_until_that_is_over() {
+    let world = World::new();
+    stores::cline(&world, None, true);
+    let path = world.home(".cline/data/db/sessions.db");
+    let connection = rusqlite::Connection::open(&path).expect("a database");
+    // one row of one page, written before the transaction is over
+    connection
+        .execute_batch("PRAGMA journal_mode=PERSIST; PRAGMA cache_size=1; PRAGMA cache_spill=1; BEGIN IMMEDIATE")
+        .expect("a transaction");
+    for n in 0..200 {
+        let insert = "INSERT INTO sessions VALUES (NULL, ?1, ?1, ?2, NULL, NULL)";
+        connection.execute(insert, (format!("/elsewhere/{n}{}", "x".repeat(400)), ago(NOW))).expect("a row");
+    }
+    let data = world.look(None);
+    assert!(agents(&data).is_empty() && misses(&data, "cline", "changing"), "{data}");
+    connection.execute_batch("COMMIT").expect("ours");
+    assert!(path.with_file_name("sessions.db-journal").exists(), "the journal is kept for the next one");
+    let data = world.look(None);
+    assert_eq!((agents(&data).len(), agents(&data)[0]["agent"].as_str()), (1, Some("cline")), "{data}");
+}

@@ -142,12 +142,13 @@ impl Stores {
         Ok(())
     }
 
-    /// A database and the log beside it.
+    /// A database, and the log or the journal beside it.
     fn hold_database(&mut self, dir: &Dir, agent: &str, name: &[u8], files: &mut Vec<Vec<u8>>) {
         let mut hold = || {
             if self.hold_file(dir, name, files)? {
-                let log = [name, b"-wal"].concat();
-                self.hold_file(dir, &log, &mut Vec::new())?;
+                for beside in [&b"-wal"[..], b"-journal"] {
+                    self.hold_file(dir, &[name, beside].concat(), &mut Vec::new())?;
+                }
             }
             Ok(())
         };

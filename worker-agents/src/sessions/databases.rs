@@ -116,8 +116,7 @@ fn one(held: &Held, agent: &str, name: &[u8], layout: &Layout, look: &mut Look<'
             look.take(agent, known);
             return Ok(());
         }
-        // a journal that is not empty belongs to a transaction that is not over
-        let journal = dir.facts(&[name, b"-journal"].concat()).is_ok_and(|facts| facts.stamp.size > 0);
+        let journal = is_hot(dir, name);
         let opened = dir.open(name).map(|(file, facts)| Opened::of(file, facts))?;
         let log_file = match log {
             Some(_) => dir.open(&[name, b"-wal"].concat()).map(|(file, facts)| Some(Opened::of(file, facts)))?,
@@ -139,6 +138,14 @@ fn one(held: &Held, agent: &str, name: &[u8], layout: &Layout, look: &mut Look<'
     }
     look.miss(agent, UnseenReason::Changing, 1);
     Ok(())
+}
+
+/// Whether a transaction that keeps a journal is not over, or was cut off: the file is then not what it should be. A
+/// journal that is kept for the next transaction has no head.
+fn is_hot(dir: &Dir, name: &[u8]) -> bool {
+    const HEAD: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let journal = dir.open(&[name, b"-journal"].concat()).map(|(file, facts)| Opened::of(file, facts));
+    journal.is_ok_and(|journal| journal.head(8).is_ok_and(|head| head == HEAD))
 }
 
 /// One stamp that changes when either of two does.
