@@ -41,7 +41,7 @@ fn links_and_pipes_are_neither_followed_nor_waited_for() {
     let since = Instant::now();
     let data = world.look(None);
     assert!(since.elapsed() < Duration::from_secs(20));
-    assert_eq!(agents(&data), [json!(0); 0], "{data}");
+    assert!(agents(&data).is_empty(), "{data}");
     for (what, reason) in [
         ("claude-code", "link"),
         ("codex", "link"),
@@ -71,7 +71,7 @@ fn damaged_and_half_written_files_give_nothing_and_say_so() {
     let presence = world.write("home/.local/state/bulkhead/presence/mcp/1.json", "{\"schemaVersion\":1", NOW);
     stores::private(&presence);
     let data = world.look(None);
-    assert_eq!(agents(&data), [json!(0); 0], "{data}");
+    assert!(agents(&data).is_empty(), "{data}");
     for what in ["claude-code", "continue", "amp", "goose", "vscode", "gemini-cli", "presence"] {
         assert!(
             misses(&data, what, "damaged") || misses(&data, what, "unreadable"),
@@ -105,7 +105,7 @@ fn later_versions_of_a_layout_are_not_guessed_at() {
         .expect("a table");
     stores::presence(&world, std::process::id(), Some("codex"), NOW, 2);
     let data = world.look(None);
-    assert_eq!(agents(&data), [json!(0); 0], "{data}");
+    assert!(agents(&data).is_empty(), "{data}");
     for what in ["codex", "continue", "copilot-cli", "goose", "presence"] {
         assert!(misses(&data, what, "unknownSchema"), "{what}: {}", data["partialReasons"]);
     }
@@ -233,7 +233,7 @@ fn common_names_need_more_than_the_name() {
         world.process(name, &[], &repo);
     }
     let data = world.look(None);
-    assert_eq!(agents(&data), [json!(0); 0], "{data}");
+    assert!(agents(&data).is_empty(), "{data}");
     world.write("repo/.crush/crush.db", "", Duration::from_secs(100));
     let data = world.look(None);
     assert_eq!(agents(&data).len(), 1, "{data}");
@@ -256,7 +256,7 @@ fn processes_elsewhere_and_servers_of_agents_are_not_work() {
     world.process("codex", &[], &beside);
     world.process("npx", &["npx", "@modelcontextprotocol/server-git"], &repo);
     let data = world.look(None);
-    assert_eq!(agents(&data), [json!(0); 0], "{data}");
+    assert!(agents(&data).is_empty(), "{data}");
 }
 
 #[test]

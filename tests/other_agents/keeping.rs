@@ -113,7 +113,8 @@ fn own_file(world: &World, pid: i32, has: &str) -> Option<(std::path::PathBuf, S
 #[test]
 fn others_are_told_what_this_server_does_until_it_ends() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new();
+    let mut world = World::new();
+    world.tell();
     let mut server = world.server();
     assert!(ask(&mut server, &world.repo, Some("codex-mcp-client")).is_ok());
     let (path, text) = own_file(&world, server.pid(), "agents.presence").expect("a note");
@@ -147,8 +148,7 @@ fn others_are_told_what_this_server_does_until_it_ends() {
 
 #[test]
 fn nothing_is_written_where_the_operator_does_not_want_it() {
-    let mut world = World::new();
-    world.variable("FLUXGIT_MCP_PRESENCE_DISABLED", "");
+    let world = World::new();
     let mut server = world.server();
     assert!(ask(&mut server, &world.repo, None).is_ok());
     std::thread::sleep(Duration::from_millis(500));
@@ -157,7 +157,8 @@ fn nothing_is_written_where_the_operator_does_not_want_it() {
 
 #[test]
 fn calls_are_answered_where_the_note_cannot_be_written() {
-    let world = World::new();
+    let mut world = World::new();
+    world.tell();
     fs::create_dir_all(world.home("elsewhere")).expect("ours");
     fs::create_dir_all(world.home(".local/state/bulkhead")).expect("ours");
     std::os::unix::fs::symlink(world.home("elsewhere"), world.home(".local/state/bulkhead/presence"))

@@ -28,7 +28,7 @@ fn plain(row: &Value, now_ms: i64) -> Value {
 }
 
 /// What is right where the recording is not, and why.
-fn corrected(case: &str, rows: &mut Vec<Value>) {
+fn corrected(case: &str, rows: &mut [Value]) {
     // an editor window that writes its state is open; nobody works in it for that
     if case.starts_with("ide ") && case != "ide chatSessions" {
         rows[0]["state"] = json!("recent");

@@ -15,6 +15,9 @@ use std::{
 /// Nobody that a system has by default.
 pub const USER: u32 = 12_345;
 
+/// The switch by which a server leaves no presence file.
+const SILENT: &str = "FLUXGIT_MCP_PRESENCE_DISABLED";
+
 /// A home and a repository.
 pub struct World {
     pub place: Place,
@@ -33,7 +36,14 @@ impl World {
         let repo = place.directory("repo");
         let made = place.command("git").args(["init", "-q"]).arg(&repo).status().expect("git is there");
         assert!(made.success());
-        Self { place, repo, ordinary: false, environment: Vec::new(), children: Vec::new(), under: None }
+        Self {
+            place,
+            repo,
+            ordinary: false,
+            environment: vec![(SILENT.to_owned(), PathBuf::new())],
+            children: Vec::new(),
+            under: None,
+        }
     }
 
     /// The same with a server that an ordinary user runs: as root without capabilities, the system shows nobody's directory.
@@ -63,6 +73,11 @@ impl World {
     /// The repository's path as text.
     pub fn root(&self) -> &str {
         self.repo.to_str().expect("places have UTF-8 paths")
+    }
+
+    /// Has servers leave a presence file, which would else show the ones before in later looks.
+    pub fn tell(&mut self) {
+        self.environment.retain(|(name, _)| name != SILENT);
     }
 
     /// A variable of the server's environment.

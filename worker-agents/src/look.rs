@@ -41,6 +41,9 @@ pub struct Look<'a> {
     unseen: BTreeMap<(String, UnseenReason), u32>,
 }
 
+/// How what was opened becomes findings.
+pub type ReadFile<'r> = dyn Fn(&Opened, &Look<'_>) -> Result<Vec<Finding>, UnseenReason> + 'r;
+
 /// A walk over one store.
 struct Walk<'a> {
     agent: &'a str,
@@ -158,14 +161,7 @@ impl<'a> Look<'a> {
 
     /// What a file says of the repository: as it was read before, where it is still the same, else as `read` finds it now.
     /// `way` tells apart the ways in which one file is read.
-    pub fn file(
-        &mut self,
-        agent: &str,
-        dir: &Dir,
-        name: &[u8],
-        way: u32,
-        read: &dyn Fn(&Opened, &Self) -> Result<Vec<Finding>, UnseenReason>,
-    ) {
+    pub fn file(&mut self, agent: &str, dir: &Dir, name: &[u8], way: u32, read: &ReadFile<'_>) {
         let stamp = match dir.facts(name) {
             Ok(facts) => Stamp { way, ..facts.stamp },
             Err(closed) => return self.closed(agent, closed),

@@ -30,7 +30,7 @@ use tokio::{
 /// Time between two notes: calls that come meanwhile are in the second one.
 const PACE: Duration = Duration::from_secs(1);
 /// Time for removing the file at the end.
-const LEAVING: Duration = Duration::from_millis(100);
+const LEAVING: Duration = Duration::from_millis(500);
 
 /// The own presence file, as far as the supervisor has to do with it.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ impl Presence {
         }
     }
 
-    /// Removes the file, in a tenth of a second at most.
+    /// Removes the file, in half a second at most.
     pub async fn leave(&self) {
         let Some(shared) = &self.0 else { return };
         if shared.written.get() {

@@ -108,6 +108,14 @@ impl Dir {
         }
     }
 
+    /// What a name in a directory in this one is; for times alone, since the directory may have become a link meanwhile.
+    ///
+    /// # Errors
+    /// As [`Dir::facts`].
+    pub fn facts_in(&self, dir: &[u8], name: &[u8]) -> Result<Facts, Closed> {
+        self.facts(&[dir, b"/", name].concat())
+    }
+
     /// The names in it, at most [`MAX_NAMES`], and whether there are more.
     ///
     /// # Errors

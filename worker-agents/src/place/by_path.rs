@@ -89,6 +89,14 @@ impl Dir {
         of_path(&self.join(name)?)
     }
 
+    /// What a name in a directory in this one is.
+    ///
+    /// # Errors
+    /// As [`Dir::facts`].
+    pub fn facts_in(&self, dir: &[u8], name: &[u8]) -> Result<Facts, Closed> {
+        self.child(dir)?.facts(name)
+    }
+
     /// The names in it, at most [`MAX_NAMES`], and whether there are more.
     ///
     /// # Errors

@@ -42,12 +42,18 @@ pub fn look(root: &Root, supervisor: u32) -> Processes {
             seen.more = true;
             break;
         }
-        let Some(owner) = table.owner(pid) else { continue };
-        if owner != table.uid {
-            seen.others += u32::from(owner >= FIRST_PERSON && owner != NOBODY);
+        if pid == supervisor {
             continue;
         }
-        if pid == supervisor {
+        // to an ordinary user the kernel shows the directories of their own processes alone, so that nobody has to ask
+        // first whose each of them is; root is shown others' where it has the capability
+        let foreign = |seen: &mut Processes| {
+            let owner = table.owner(pid)?;
+            let other = owner != table.uid;
+            seen.others += u32::from(other && owner >= FIRST_PERSON && owner != NOBODY);
+            Some(other)
+        };
+        if table.uid == 0 && foreign(&mut seen) != Some(false) {
             continue;
         }
         match table.link(pid, "cwd") {
@@ -56,8 +62,11 @@ pub fn look(root: &Root, supervisor: u32) -> Processes {
                 table.climb(pid, MAX_ANCESTORS, &mut seen);
             }
             Ok(_) => {}
-            Err(Errno::ACCESS | Errno::PERM) if seen.hidden.len() < MAX_HIDDEN => {
-                seen.hidden.push(Program { path: Vec::new(), line: table.text(pid, "cmdline", MAX_LINE) });
+            Err(Errno::ACCESS | Errno::PERM) => {
+                let own = table.uid == 0 || foreign(&mut seen) == Some(false);
+                if own && seen.hidden.len() < MAX_HIDDEN {
+                    seen.hidden.push(Program { path: Vec::new(), line: table.text(pid, "cmdline", MAX_LINE) });
+                }
             }
             // kernel threads have none, and a process may just have ended
             Err(_) => {}

@@ -47,6 +47,10 @@ pub fn read(held: &Held, look: &mut Look<'_>) {
         if look.is_over() {
             return look.miss(agent, UnseenReason::OutOfTime, 1);
         }
+        // opening a directory costs ten times as much as looking at two times, and most workspaces are old
+        if !is_touched(&held.dir, &name.bytes, look) {
+            continue;
+        }
         let Ok(dir) = held.dir.readable_child(&name.bytes) else { continue };
         // what is written while the editor is open says whether the rest is worth reading
         let Some(at_ms) = newest(&dir, look) else { continue };
@@ -67,6 +71,14 @@ pub fn read(held: &Held, look: &mut Look<'_>) {
             None => Finding { source: AgentSource::Ide, idle: true, ..session(agent, at_ms) },
         });
     }
+}
+
+/// Whether something was written to a workspace lately: its state, or a name in its folder.
+fn is_touched(dir: &Dir, folder: &[u8], look: &Look<'_>) -> bool {
+    let Ok(facts) = dir.facts(folder) else { return false };
+    let state = || dir.facts_in(folder, b"state.vscdb").map(|facts| facts.modified_ms());
+    facts.kind == Kind::Directory
+        && (look.is_recent(facts.modified_ms()) || state().is_ok_and(|at_ms| look.is_recent(at_ms)))
 }
 
 /// Whether a workspace is about this repository, as it was read before where its file is still the same.

@@ -18,7 +18,7 @@ const MAX_LINES: usize = 2_000;
 const FILE_KEYS: [&str; 3] = ["file_path", "notebook_path", "absolute_path"];
 
 /// The objects in the lines, the last one first. What is no object is no line.
-fn backwards<'a>(text: &'a Text<'_>) -> impl Iterator<Item = Value> {
+fn backwards(text: &Text<'_>) -> impl Iterator<Item = Value> {
     let bytes = if text.whole {
         text.bytes
     } else {

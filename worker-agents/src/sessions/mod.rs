@@ -6,7 +6,11 @@ mod documents;
 mod editors;
 mod lines;
 
-use crate::{look::Look, place::Dir, stores::Held};
+use crate::{
+    look::{Look, ReadFile},
+    place::Dir,
+    stores::Held,
+};
 use bulkhead_contract::results::UnseenReason;
 use bulkhead_ipc::edge::agents::{Finding, Store};
 
@@ -105,13 +109,7 @@ fn document(held: &Held, look: &mut Look<'_>, depth: usize, wanted: &dyn Fn(&[u8
 }
 
 /// Reads the newest files of a store.
-fn each(
-    held: &Held,
-    look: &mut Look<'_>,
-    depth: usize,
-    wanted: &dyn Fn(&[u8]) -> bool,
-    read: &dyn Fn(&crate::look::Opened, &Look<'_>) -> Result<Vec<Finding>, UnseenReason>,
-) {
+fn each(held: &Held, look: &mut Look<'_>, depth: usize, wanted: &dyn Fn(&[u8]) -> bool, read: &ReadFile<'_>) {
     let (agent, _) = crate::stores::row(held.store);
     let way = held.store as u32;
     for recent in look.recent(agent, &held.dir, depth, wanted) {
