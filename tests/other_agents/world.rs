@@ -104,7 +104,7 @@ impl World {
             self.place.at(format!("bin-{}", self.children.len())).join(name.rsplit('/').next().unwrap_or(name));
         let (copied, arguments): (PathBuf, Vec<&str>) = if words.is_empty() {
             fs::create_dir_all(program.parent().expect("it lies in the place")).expect("the place is ours");
-            fs::copy("/bin/sh", &program).expect("a shell is there");
+            shell(&program);
             (program, Vec::new())
         } else {
             // the shell itself waits, and its command line holds the words
@@ -125,7 +125,7 @@ impl World {
     /// A program of this name that has started another one in the repository.
     pub fn busy(&mut self, name: &str) {
         let program = self.place.directory("busy").join(name);
-        fs::copy("/bin/sh", &program).expect("a shell is there");
+        shell(&program);
         let mut command = Command::new(&program);
         // what follows the command keeps the shell there
         command.args(["-c", "cat; exit"]).current_dir(&self.repo).stdin(Stdio::piped()).stdout(Stdio::null());
@@ -146,7 +146,7 @@ impl World {
     /// Has a program of this name, which works in the repository, start the server.
     pub fn under(&mut self, name: &str) {
         let program = self.place.directory("host").join(name);
-        fs::copy("/bin/sh", &program).expect("a shell is there");
+        shell(&program);
         self.under = Some(program);
     }
 
@@ -205,6 +205,11 @@ impl Drop for World {
             let _ = child.wait();
         }
     }
+}
+
+/// A shell under another name. A link, since a copy that was just written may still be open in another test's child.
+fn shell(program: &Path) {
+    std::os::unix::fs::symlink("/bin/sh", program).expect("the place is ours");
 }
 
 /// Calls `agents.presence`.

@@ -3,6 +3,7 @@
 
 use bulkhead_contract::results::UnseenReason;
 use bulkhead_ipc::edge::agents::Stamp;
+use std::path::{Component, Path, PathBuf};
 
 #[cfg(unix)]
 mod by_handle;
@@ -44,6 +45,31 @@ impl Closed {
             Closed::Kind => Some(UnseenReason::NotAFile),
             Closed::Refused => Some(UnseenReason::Unreadable),
         }
+    }
+}
+
+/// Directories that were reached, so that places that lie together are walked to once.
+#[derive(Debug, Default)]
+pub struct Ways(Vec<(PathBuf, Dir)>);
+
+impl Ways {
+    /// Walks an absolute path, from the nearest directory above it that was reached before.
+    ///
+    /// # Errors
+    /// Where it ends.
+    pub fn walk(&mut self, path: &Path) -> Result<Dir, Closed> {
+        let known = |path: &Path| self.0.iter().find(|(known, _)| known == path).map(|(_, dir)| dir.again());
+        if let Some(dir) = known(path) {
+            return dir;
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Dir::walk(path) };
+        if path.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir)) {
+            return Err(Closed::Refused);
+        }
+        let above = self.walk(parent)?;
+        let dir = above.child(name.as_encoded_bytes())?;
+        self.0.push((path.to_path_buf(), dir.again()?));
+        Ok(dir)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The stores of other agents and editors: which there are, and a handle on each before anything of it is read.
 //! Trust: places are the operator's; what lies there is other programs' and may be a trap.
 
-use crate::place::{Closed, Dir, Handle, Kind};
+use crate::place::{Closed, Dir, Handle, Kind, Ways};
 use bulkhead_contract::results::{Unseen, UnseenReason};
 use bulkhead_ipc::edge::agents::{Store, StoreAt};
 use std::path::{Path, PathBuf};
@@ -80,11 +80,11 @@ impl Stores {
     /// Takes hold of every store that is there. Names are looked at, contents are not.
     #[must_use]
     pub fn hold(places: &[StoreAt]) -> Self {
-        let mut stores = Self::default();
+        let (mut stores, mut ways) = (Self::default(), Ways::default());
         for place in places {
             let (agent, layout) = row(place.store);
             let Some(path) = path(&place.path) else { continue };
-            if let Err(closed) = stores.hold_one(place.store, layout, &path)
+            if let Err(closed) = stores.hold_one(place.store, layout, &path, &mut ways)
                 && let Some(reason) = closed.unseen()
             {
                 stores.miss(agent, reason, 1);
@@ -93,18 +93,18 @@ impl Stores {
         stores
     }
 
-    fn hold_one(&mut self, store: Store, layout: Layout, path: &Path) -> Result<(), Closed> {
+    fn hold_one(&mut self, store: Store, layout: Layout, path: &Path, ways: &mut Ways) -> Result<(), Closed> {
         let (agent, _) = row(store);
         let mut files = Vec::new();
         let dir = match layout {
             Layout::Tree => {
-                let dir = Dir::walk(path)?;
+                let dir = ways.walk(path)?;
                 self.dirs.push(dir.handle()?);
                 dir
             }
-            Layout::Home => Dir::walk(path)?,
+            Layout::Home => ways.walk(path)?,
             Layout::Gemini => {
-                let dir = Dir::walk(path)?;
+                let dir = ways.walk(path)?;
                 match dir.child(b"tmp") {
                     Ok(tmp) => self.dirs.push(tmp.handle()?),
                     Err(Closed::Absent) => {}
@@ -114,7 +114,7 @@ impl Stores {
                 dir
             }
             Layout::Databases(prefix) => {
-                let dir = Dir::walk(path)?;
+                let dir = ways.walk(path)?;
                 let (names, _) = dir.names()?;
                 let mut found: Vec<_> = names.into_iter().filter(|name| name.ends_with(".db")).collect();
                 found.retain(|name| name.bytes.starts_with(prefix.as_bytes()));
@@ -133,7 +133,7 @@ impl Stores {
             }
             Layout::Database => {
                 let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Closed::Absent) };
-                let dir = Dir::walk(parent)?;
+                let dir = ways.walk(parent)?;
                 self.hold_database(&dir, agent, name.as_encoded_bytes(), &mut files);
                 dir
             }

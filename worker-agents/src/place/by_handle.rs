@@ -199,6 +199,14 @@ impl Dir {
         }
     }
 
+    /// The same directory once more.
+    ///
+    /// # Errors
+    /// There are no descriptors left.
+    pub fn again(&self) -> Result<Self, Closed> {
+        Ok(Self { fd: self.handle()?, readable: self.readable })
+    }
+
     /// A handle on this directory, to be handed to the jail.
     ///
     /// # Errors
