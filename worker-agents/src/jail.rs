@@ -28,7 +28,7 @@ impl Jail {
         use bulkhead_sandbox::{early, jail::agents::AgentsJail};
         let parent = parent();
         // what could not be set is a row of the report
-        let _ = early::early((memory > 0).then_some(memory), c"bulkhead-agents");
+        let _ = early::early((memory > 0).then_some(memory), early::FEW_DESCRIPTORS, c"bulkhead-agents");
         let begun = AgentsJail::begin(demanded).map_err(|short| report(PROCESS, short.enforced))?;
         Ok(Self { report: report(PROCESS, begun.so_far()), begun: Some(begun), parent, finished: false })
     }
@@ -80,8 +80,9 @@ impl Jail {
 /// The jail of one who keeps a note, in one step.
 #[cfg(target_os = "linux")]
 pub fn note(memory: u64, dir: Option<Handle>) -> Report {
+    use bulkhead_sandbox::early;
     // what could not be set is a row of the report
-    let _ = bulkhead_sandbox::early::early((memory > 0).then_some(memory), c"bulkhead-note");
+    let _ = early::early((memory > 0).then_some(memory), early::FEW_DESCRIPTORS, c"bulkhead-note");
     report(NOTE, bulkhead_sandbox::jail::note::note(dir))
 }
 

@@ -74,7 +74,8 @@ mod tests {
     use std::path::Path;
 
     fn begun() -> Result<AgentsJail, String> {
-        crate::early::early(Some(256 << 20), c"trial").map_err(|error| error.to_string())?;
+        crate::early::early(Some(256 << 20), crate::early::FEW_DESCRIPTORS, c"trial")
+            .map_err(|error| error.to_string())?;
         AgentsJail::begin(true).map_err(|short| format!("{:?}", short.enforced))
     }
 

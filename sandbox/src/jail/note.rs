@@ -5,7 +5,8 @@ use super::install;
 use super::seen::Seen;
 use crate::enforced::Enforced;
 use crate::layers::landlock::{self, Open};
-use crate::layers::{capabilities, rlimits, seccomp};
+use crate::layers::{capabilities, seccomp};
+use crate::policy::Live;
 use crate::policy::note::POLICY;
 use std::os::fd::OwnedFd;
 
@@ -18,10 +19,8 @@ pub fn note(dir: Option<OwnedFd>) -> Enforced {
     seen.capabilities = capabilities::drop_all().into();
     seen.enter(landlock::restrict_to(Open { written: dir.into_iter().collect(), ..Open::default() }));
     seen.try_outside();
-    seen.standing = rlimits::standing();
     seen.kill = install(seccomp::kill, POLICY.kill);
-    seen.allow = install(seccomp::allow, POLICY.allow);
-    seen.try_bite();
+    seen.admit_only(&POLICY, &Live::worker());
     seen.confined()
 }
 
@@ -50,7 +49,8 @@ mod tests {
         }
         passes(|| {
             let text = |errno: Errno| errno.to_string();
-            crate::early::early(Some(256 << 20), c"trial").map_err(|error| error.to_string())?;
+            crate::early::early(Some(256 << 20), crate::early::FEW_DESCRIPTORS, c"trial")
+                .map_err(|error| error.to_string())?;
             let at =
                 open(&notes, OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty()).map_err(text)?;
             let elsewhere = open(&other, OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty()).map_err(text)?;
