@@ -89,6 +89,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         run_dirs,
         gateway,
         agents: about_agents,
+        gateway_token: false,
         audit: audit.settings.clone(),
         log: match choice(flags.log, &env::LOG).map_err(Unusable)?.unwrap_or(cli::Log::Warn) {
             cli::Log::Warn => LogLevel::Warn,

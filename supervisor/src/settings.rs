@@ -60,6 +60,8 @@ pub struct Settings {
     pub gateway: Option<SocketAddr>,
     /// What is done about other agents.
     pub agents: AgentSettings,
+    /// `--gateway-token-file` names a file: the application has to show that it knows what stands there.
+    pub gateway_token: bool,
     /// `--audit` and what belongs to it.
     pub audit: AuditSettings,
     /// `--log`: least severity that is written to standard error.

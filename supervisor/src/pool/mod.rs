@@ -17,6 +17,7 @@ use crate::{
     company::OwnPresence,
     control::{Control, Tick},
     errands::{Errands, Scans},
+    gateway::{Bridge, Interrupted},
     log,
     outcome::{Answered, CallError},
     poison::Poison,
@@ -27,7 +28,11 @@ use crate::{
     worker::Vigil,
 };
 use bulkhead_contract::isolation::{Demand, Report};
-use bulkhead_ipc::edge::{agents, read::Ask};
+use bulkhead_ipc::edge::{
+    agents,
+    gateway::{Exchange, Outcome},
+    read::Ask,
+};
 use roster::Roster;
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -65,6 +70,8 @@ struct Shared {
     scans: Errands<Scans>,
     /// What others are told of this server.
     presence: OwnPresence,
+    /// The way to the gateway.
+    bridge: Bridge,
 }
 
 struct State {
@@ -119,6 +126,7 @@ impl Pool {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let presence = OwnPresence::new(&settings, &carrier, own);
+        let bridge = Bridge::new(Rc::clone(&settings));
         let state = State {
             roster: Roster::new(settings.max_workers, settings.workers_per_repository),
             routes: Routes::default(),
@@ -128,15 +136,8 @@ impl Pool {
             scanned: Recent::new(MAX_SCANNED),
             told_missing: BTreeSet::new(),
         };
-        Self(Rc::new(Shared {
-            settings,
-            carrier,
-            refusal,
-            state: RefCell::new(state),
-            audit: OnceCell::new(),
-            scans,
-            presence,
-        }))
+        let (state, audit) = (RefCell::new(state), OnceCell::new());
+        Self(Rc::new(Shared { settings, carrier, refusal, state, audit, scans, presence, bridge }))
     }
 
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
@@ -207,6 +208,10 @@ impl Reads for Pool {
         let mut found = self.0.scans.ask(agents::Scan { known, ..ask }, control).await?;
         self.0.state.borrow_mut().scanned.put(root, std::mem::take(&mut found.known));
         Ok(found)
+    }
+
+    async fn exchange(&self, exchange: Exchange, control: Control) -> Result<Outcome, Interrupted> {
+        self.0.bridge.exchange(exchange, control).await
     }
 }
 

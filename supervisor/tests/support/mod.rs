@@ -312,6 +312,7 @@ pub fn settings(demand: Demand) -> Settings {
         run_dirs: vec![],
         gateway: None,
         agents: Default::default(),
+        gateway_token: false,
         audit: Default::default(),
         log: LogLevel::Warn,
         log_json: false,
