@@ -13,6 +13,8 @@ pub mod processors;
 #[cfg(target_os = "linux")]
 pub mod children;
 #[cfg(target_os = "linux")]
+pub mod dial;
+#[cfg(target_os = "linux")]
 pub mod early;
 #[cfg(target_os = "linux")]
 pub mod fork;
