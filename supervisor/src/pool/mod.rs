@@ -126,7 +126,7 @@ impl Pool {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let presence = OwnPresence::new(&settings, &carrier, own);
-        let bridge = Bridge::new(Rc::clone(&settings));
+        let bridge = Bridge::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let state = State {
             roster: Roster::new(settings.max_workers, settings.workers_per_repository),
             routes: Routes::default(),
@@ -143,6 +143,7 @@ impl Pool {
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
     pub fn tell(&self, audit: Audit) {
         self.0.scans.tell(audit.clone());
+        self.0.bridge.tell(audit.clone());
         let _ = self.0.audit.set(audit);
     }
 
@@ -156,6 +157,7 @@ impl Pool {
         drop(waiting);
         self.0.scans.close();
         self.0.presence.leave().await;
+        self.0.bridge.close();
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
             log::warn("workers refuse to end; the kernel ends them with the launcher");
         }
