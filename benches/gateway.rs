@@ -105,15 +105,15 @@ mod bench {
             let text = hello.head.lines().find_map(|line| line.strip_prefix("bulkhead-nonce: ")).expect("a nonce");
             let nonce: Nonce =
                 std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).expect("hex digits"));
-            let with = |status: u16, body: &str, mac| {
-                let (length, mac) = (body.len(), proof::hex(mac));
+            let with = |status: u16, body: &str, mac: proof::Mac| {
+                let (length, mac) = (body.len(), proof::hex(&mac));
                 format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nbulkhead-mac: {mac}\r\n\r\n{body}")
             };
             let key = TOKEN.as_bytes();
-            let _ = connection.say(with(200, "", &proof::of_hello(key, &nonce)).as_bytes());
+            let _ = connection.say(with(200, "", proof::of_hello(key, &nonce)).as_bytes());
             connection.request();
             let mac = proof::of_answer(key, &nonce, 202, "/v1/mcp/operation/preview/merge", b"{}");
-            let _ = connection.say(with(202, "{}", &mac).as_bytes());
+            let _ = connection.say(with(202, "{}", mac).as_bytes());
         });
     }
 }

@@ -258,6 +258,7 @@ fn settings(demand: Demand) -> Settings {
         run_dirs: vec![],
         gateway: None,
         gateway_token: false,
+        agents: Default::default(),
         audit: Default::default(),
         log: LogLevel::Warn,
         log_json: false,

@@ -1,7 +1,8 @@
 //! The worker's way into its jail, and what it finds when it tries its walls; or the report that there are none.
 //! Trust: reports what the kernel answered.
 
-use bulkhead_contract::isolation::{Report, Row};
+use bulkhead_contract::isolation::Report;
+use bulkhead_sandbox::Enforced;
 
 /// Name of this kind of process in reports.
 const PROCESS: &str = "worker-gateway";
@@ -10,7 +11,8 @@ const PROCESS: &str = "worker-gateway";
 #[cfg(target_os = "linux")]
 pub fn early(memory: u64) {
     // what could not be set is a row of the report
-    let _ = bulkhead_sandbox::early::early((memory > 0).then_some(memory), c"bulkhead-gateway");
+    use bulkhead_sandbox::early;
+    let _ = early::early((memory > 0).then_some(memory), early::FEW_DESCRIPTORS, c"bulkhead-gateway");
 }
 
 /// Puts the jail on.
@@ -22,7 +24,7 @@ pub fn enter() -> Report {
 /// Tries from inside what should be refused.
 #[cfg(target_os = "linux")]
 pub fn probe(_entered: &Report, parent: i32) -> Report {
-    report(bulkhead_sandbox::Enforced { rows: bulkhead_sandbox::jail::tried::self_probe(parent) })
+    report(Enforced { rows: bulkhead_sandbox::jail::tried::self_probe(parent) })
 }
 
 /// Systems without the layers have nothing to try.
@@ -33,24 +35,11 @@ pub fn probe(entered: &Report, _parent: i32) -> Report {
 
 /// The report of a thread, which nothing confines.
 pub fn unconfined() -> Report {
-    let row = |capability: &&str| Row {
-        capability: (*capability).to_owned(),
-        enforcer: bulkhead_sandbox::enforced::NONE.to_owned(),
-        sufficient: false,
-        evidence: "none (single process)".to_owned(),
-    };
-    Report { process: PROCESS.to_owned(), rows: bulkhead_sandbox::enforced::CAPABILITIES.iter().map(row).collect() }
+    report(Enforced::nothing())
 }
 
-#[cfg(target_os = "linux")]
-fn report(enforced: bulkhead_sandbox::Enforced) -> Report {
-    let row = |row: bulkhead_sandbox::Row| Row {
-        capability: row.capability.to_owned(),
-        enforcer: row.enforcer,
-        sufficient: row.sufficient,
-        evidence: row.evidence,
-    };
-    Report { process: PROCESS.to_owned(), rows: enforced.rows.into_iter().map(row).collect() }
+fn report(enforced: Enforced) -> Report {
+    Report::of(PROCESS, enforced.into_rows())
 }
 
 /// Process id of the launcher, asked before the jail is on.
