@@ -32,7 +32,7 @@ mod bench {
     };
     use bulkhead_ipc::edge::gateway::{Exchange, MAX_OPEN, Outcome};
     use bulkhead_worker_gateway::proof::{self, Nonce};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     const ROUNDS: usize = 500;
 
@@ -48,10 +48,13 @@ mod bench {
             }
             house.over(way, async |lane| {
                 for _ in 0..ROUNDS {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
                     serve(&house, way);
                     one.push(timed(lane.carry(asked(way))).await);
                 }
-                for _ in 0..40 {
+                for _ in 0..20 {
+                    // a burst has to be saved up: the launcher dials 256 times in a second in the long run
+                    tokio::time::sleep(Duration::from_millis(600)).await;
                     let since = Instant::now();
                     let tasks: Vec<_> = (0..MAX_OPEN)
                         .map(|_| {
@@ -84,7 +87,7 @@ mod bench {
         Exchange { authentic: way == To::Known, ..exchange }
     }
 
-    async fn timed<T: std::fmt::Debug>(work: impl Future<Output = Result<Outcome, T>>) -> std::time::Duration {
+    async fn timed<T: std::fmt::Debug>(work: impl Future<Output = Result<Outcome, T>>) -> Duration {
         let since = Instant::now();
         let outcome = work.await;
         let elapsed = since.elapsed();

@@ -17,6 +17,7 @@ pub const ALL: &[Case] = &[
     ("answers_do_not_wait_for_the_silence_of_others", at_once),
     ("what_nobody_waits_for_any_more_is_closed", left),
     ("a_worker_that_is_killed_says_what_may_have_left", killed),
+    ("more_than_a_burst_wait_for_their_turn", beyond_the_burst),
     ("descriptors_do_not_pile_up", descriptors),
 ];
 
@@ -108,6 +109,22 @@ fn killed(house: &House) {
             kill(Pid::from_raw(next), Signal::SIGKILL).expect("ours");
         }
         house.peer.came();
+    });
+}
+
+fn beyond_the_burst(house: &House) {
+    house.over(To::Peer, async |lane| {
+        // more than the launcher dials in a row: the rest waits for its turn, and none is taken for a connection that fails
+        const ALL: usize = 300;
+        let mut tasks = Vec::new();
+        for _ in 0..ALL {
+            house.peer.answers(answer(200, b"well"));
+            tasks.push(lane.begin(get("/v1/mcp/x")));
+        }
+        for (_stopper, task) in tasks {
+            assert_eq!(task.await.expect("no panic").expect("carried"), whole(200, "well"));
+        }
+        assert_eq!(house.peer.came().len(), ALL);
     });
 }
 

@@ -17,22 +17,23 @@ use std::{
     io::{self, Read as _, Write as _},
     net::SocketAddr,
     os::fd::{AsFd as _, OwnedFd},
+    pin::pin,
     rc::Rc,
     task::{Context, Poll, ready},
     time::Duration,
 };
 use tokio::{
     io::{Interest, unix::AsyncFd},
-    sync::oneshot,
-    time::{Instant, sleep, timeout_at},
+    sync::{Mutex, oneshot},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 
 /// Time that connecting may take.
 const PATIENCE: Duration = Duration::from_millis(CONNECT_MS as u64);
 /// What the launcher's answer may take longer than connecting does.
 const SLACK: Duration = Duration::from_millis(300);
-/// Time after which a launcher that is busy is asked again.
-const AGAIN: Duration = Duration::from_millis(10);
+/// Time after which a launcher that is busy is asked again: what one stream of its lasting rate takes.
+const AGAIN: Duration = Duration::from_millis(4);
 
 /// A connected stream.
 #[derive(Debug)]
@@ -88,6 +89,8 @@ pub enum Source {
 pub struct Held {
     socket: AsyncFd<OwnedFd>,
     waiting: RefCell<Waiting>,
+    /// Who was told that the launcher is busy asks again in the order of coming, one at a time.
+    again: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -104,23 +107,22 @@ impl Source {
     pub fn held(socket: OwnedFd) -> io::Result<Self> {
         spawn::set_nonblocking(&socket)?;
         let socket = watch(socket, Interest::READABLE | Interest::WRITABLE)?;
-        Ok(Self::Held(Rc::new(Held { socket, waiting: RefCell::default() })))
+        Ok(Self::Held(Rc::new(Held { socket, waiting: RefCell::default(), again: Mutex::new(()) })))
     }
 
-    /// A new stream, before `deadline` and within the time that connecting may take.
+    /// A new stream, before `deadline`; connecting itself, without waiting for a turn, has its own time within that.
     ///
     /// # Errors
     /// [`NoStream`].
     pub async fn stream(&self, deadline: Instant) -> Result<Stream, NoStream> {
-        let until = deadline.min(Instant::now() + PATIENCE);
-        let fd = match self {
-            Source::Own(None) => return Err(NoStream::Refused),
-            Source::Own(Some(address)) => timeout_at(until, own(*address)).await.map_err(|_| NoStream::Late)?,
-            Source::Held(held) => {
-                let asked = timeout_at(deadline.min(until + SLACK), held.ask(until)).await;
-                asked.map_err(|_| NoStream::Late)?
+        let connecting = async {
+            match self {
+                Source::Own(None) => Err(NoStream::Refused),
+                Source::Own(Some(address)) => timeout(PATIENCE, own(*address)).await.unwrap_or(Err(NoStream::Late)),
+                Source::Held(held) => held.ask().await,
             }
         };
+        let fd = timeout_at(deadline, connecting).await.unwrap_or(Err(NoStream::Late));
         Stream::of(fd?).map_err(|_| NoStream::Broken)
     }
 
@@ -148,16 +150,26 @@ async fn own(address: SocketAddr) -> Result<OwnedFd, NoStream> {
 
 impl Held {
     /// Asks until there is an answer other than that too many are asked for.
-    async fn ask(&self, until: Instant) -> Result<OwnedFd, NoStream> {
-        loop {
-            match self.once().await {
-                Ok(stream) => return Ok(stream),
-                Err(Some(Why::Busy)) if Instant::now() + AGAIN < until => sleep(AGAIN).await,
-                Err(Some(Why::Busy | Why::Late)) => return Err(NoStream::Late),
-                Err(Some(Why::Refused { .. } | Why::Nowhere)) => return Err(NoStream::Refused),
-                Err(None) => return Err(NoStream::Broken),
-            }
+    async fn ask(&self) -> Result<OwnedFd, NoStream> {
+        let mut answer = self.once().await;
+        while matches!(answer, Err(Some(Why::Busy))) {
+            let turn = self.again.lock().await;
+            sleep(AGAIN).await;
+            let mut asking = pin!(self.once());
+            answer = match timeout(AGAIN, &mut asking).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    // that it is busy, a launcher says at once: this stream is under way, and the next may be asked for
+                    drop(turn);
+                    asking.await
+                }
+            };
         }
+        answer.map_err(|why| match why {
+            Some(Why::Busy | Why::Late) => NoStream::Late,
+            Some(Why::Refused { .. } | Why::Nowhere) => NoStream::Refused,
+            None => NoStream::Broken,
+        })
     }
 
     /// Asks once; `None` where the launcher is gone.
@@ -182,7 +194,10 @@ impl Held {
                 Err(_full) => {}
             }
         }
-        answered.await.map_err(|_| None)?.map_err(Some)
+        match timeout(PATIENCE + SLACK, answered).await {
+            Ok(answer) => answer.map_err(|_| None)?.map_err(Some),
+            Err(_) => Err(Some(Why::Late)),
+        }
     }
 
     async fn hear(&self) -> io::Result<()> {
