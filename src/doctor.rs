@@ -21,7 +21,7 @@ struct Verdict {
 pub fn run(mut options: Options, json: bool) -> ExitCode {
     if !options.settings.audit.exists {
         // looking makes no ledger: the worker then shows its jail alone
-        options.audit.init.ledger = None;
+        options.inits.audit.ledger = None;
     }
     // asked before the house is built, which leaves the current directory
     let here = std::env::current_dir().ok().and_then(|dir| dir.into_os_string().into_string().ok());
@@ -65,7 +65,7 @@ impl Setting {
         };
         Self {
             demand: options.settings.demand,
-            empty_root: options.init.empty_root,
+            empty_root: options.inits.read.empty_root,
             here: true,
             scope,
             roots: options.settings.roots_text.clone(),
@@ -162,7 +162,7 @@ impl Setting {
         for process in &facts.processes {
             workers += usize::from(process.process == "worker-read");
             let title = match workers {
-                _ if process.process == "worker-audit" => process.process.clone(),
+                _ if process.process != "worker-read" => process.process.clone(),
                 0 => process.process.clone(),
                 1 => format!("{}, without a repository", process.process),
                 _ => format!("{}, of the repository here", process.process),

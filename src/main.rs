@@ -2,6 +2,7 @@
 //! Trust: a worker's arguments come from the launcher alone; the front door's come from the operator.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod audit;
 mod call;
 mod cli;

@@ -2,7 +2,7 @@
 //! Trust: the operator's own words; every value is checked here once, and nothing later changes it.
 
 use crate::{
-    audit,
+    agents, audit,
     cli::{self, Flags},
     env, gateway,
     roots::{self, Ceiling},
@@ -14,7 +14,10 @@ use bulkhead_contract::{
     limits,
     tool::Toolset,
 };
-use bulkhead_ipc::edge::read::{Init, OwnerTrust};
+use bulkhead_ipc::edge::{
+    Inits,
+    read::{Init, OwnerTrust},
+};
 use bulkhead_supervisor::settings::{LogLevel, OutputSchemas, RootsInvalid, Settings, ToolNames};
 use clap::ValueEnum;
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -29,9 +32,9 @@ const MAX_CORES: usize = 4;
 pub struct Options {
     /// For the supervisor.
     pub settings: Settings,
-    /// For the launcher's table, without a path.
-    pub init: Init,
-    /// Of the ledger, for the launcher's table and the commands about it.
+    /// For the launcher's table, worker-read's row without a path.
+    pub inits: Inits,
+    /// Of the ledger, for the commands about it.
     pub audit: audit::Settled,
     /// For `doctor`.
     pub ceiling: Ceiling,
@@ -107,7 +110,9 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         memory: megabytes << 20,
         threads: u32::try_from(cores).unwrap_or(1),
     };
-    Ok(Options { settings, init, audit, ceiling, run_dir, complaints })
+    let (agents, note) = agents::settle(demand, home.as_deref(), &settings.run_dirs);
+    let inits = Inits { read: init, audit: audit.init.clone(), agents, note };
+    Ok(Options { settings, inits, audit, ceiling, run_dir, complaints })
 }
 
 fn demand(flags: &Flags) -> Result<Demand, Unusable> {

@@ -38,8 +38,7 @@ pub fn means(options: &Options) -> std::io::Result<Means> {
     #[cfg(target_os = "linux")]
     if options.settings.demand != Demand::Off {
         bulkhead_sandbox::inherited::shed();
-        let table = bulkhead_launcher::Table::new(options.init.clone(), options.audit.init.clone())
-            .map_err(std::io::Error::other)?;
+        let table = bulkhead_launcher::Table::new(options.inits.clone()).map_err(std::io::Error::other)?;
         let forked = bulkhead_launcher::start(table)?;
         return Ok(Means::Launcher { socket: forked.socket, pid: forked.pid });
     }
@@ -51,8 +50,10 @@ pub fn means(options: &Options) -> std::io::Result<Means> {
     let table = WorkerTable {
         read: |ends| bulkhead_worker_read::run(ends, false),
         audit: |ends| bulkhead_worker_audit::run(ends, bulkhead_worker_audit::Files::Own),
+        agents: |ends| bulkhead_worker_agents::run(ends, false),
+        note: |ends| bulkhead_worker_agents::run_note(ends, false),
     };
-    Ok(Means::Threads { table, init: options.init.clone(), audit: Box::new(options.audit.init.clone()) })
+    Ok(Means::Threads { table, inits: Box::new(options.inits.clone()) })
 }
 
 /// The exit status as a number from 0 to 255.

@@ -15,7 +15,7 @@ pub fn asked_for() -> Option<WorkerKind> {
 #[cfg(target_os = "linux")]
 pub fn run(kind: WorkerKind) -> ExitCode {
     use bulkhead_ipc::{
-        channel::{Receiver, Sender, Stream, WorkerEnds},
+        channel::{Stream, WorkerEnds},
         inbox::Inbox,
     };
     // a person typed it: nothing was opened yet
@@ -29,21 +29,18 @@ pub fn run(kind: WorkerKind) -> ExitCode {
     if !launcher.is_some_and(bulkhead_sandbox::inherited::parent_is) {
         return ExitCode::FAILURE;
     }
+    let (source, sink) = (Inbox::new(requests), Stream(answers));
     match kind {
-        WorkerKind::Read => bulkhead_worker_read::run(
-            WorkerEnds { requests: Receiver::new(Inbox::new(requests)), answers: Sender::new(Stream(answers)) },
-            true,
-        ),
+        WorkerKind::Read => bulkhead_worker_read::run(WorkerEnds::new(source, sink), true),
         WorkerKind::Audit => {
             let socket = match bulkhead_sandbox::inherited::holder_socket() {
                 Ok(socket) => socket,
                 Err(e) => return refuse(e),
             };
-            bulkhead_worker_audit::run(
-                WorkerEnds { requests: Receiver::new(Inbox::new(requests)), answers: Sender::new(Stream(answers)) },
-                bulkhead_worker_audit::Files::Held(socket),
-            );
+            bulkhead_worker_audit::run(WorkerEnds::new(source, sink), bulkhead_worker_audit::Files::Held(socket));
         }
+        WorkerKind::Agents => bulkhead_worker_agents::run(WorkerEnds::new(source, sink), true),
+        WorkerKind::Note => bulkhead_worker_agents::run_note(WorkerEnds::new(source, sink), true),
     }
     ExitCode::SUCCESS
 }

@@ -5,9 +5,12 @@
 use bulkhead_ipc::{
     codec,
     edge::{
+        agents::{self, ToAgents},
         audit::{FromAudit, ToAudit},
+        errand::FromErrand,
         launcher::{FromLauncher, ToLauncher},
         ledger::{FromHolder, ToHolder},
+        note::{self, ToNote},
         read::{Answer, FromRead, ToRead},
     },
     frame,
@@ -23,6 +26,11 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = codec::decode::<FromAudit>(bytes);
     let _ = codec::decode::<ToHolder>(bytes);
     let _ = codec::decode::<FromHolder>(bytes);
+    let _ = codec::decode::<ToAgents>(bytes);
+    let _ = codec::decode::<FromErrand>(bytes);
+    let _ = codec::decode::<ToNote>(bytes);
+    let _ = codec::decode_answer::<agents::Answer>(bytes);
+    let _ = codec::decode_answer::<note::Answer>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();

@@ -124,3 +124,10 @@ pub struct WorkerEnds<Hears, Says> {
     /// What the worker says.
     pub answers: Sender<Says>,
 }
+
+impl<Hears: Decode<()>, Says: Encode> WorkerEnds<Hears, Says> {
+    /// Both ends over a source and a sink of frames.
+    pub fn new(source: impl FrameSource + 'static, sink: impl FrameSink + 'static) -> Self {
+        Self { requests: Receiver::new(source), answers: Sender::new(sink) }
+    }
+}

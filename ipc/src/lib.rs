@@ -5,6 +5,7 @@
 pub mod channel;
 pub mod chunk;
 pub mod codec;
+pub mod desk;
 pub mod edge;
 pub mod frame;
 #[cfg(unix)]

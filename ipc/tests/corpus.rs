@@ -2,14 +2,20 @@
 //! Trust: the corpus is made here; the mutations are what a taken-over peer might send.
 
 use bulkhead_contract::failure::{ReadFailure, Reason};
-use bulkhead_contract::{isolation::Report, results::Status};
+use bulkhead_contract::{
+    isolation::Report,
+    results::{AgentSource, McpClient, Status, Unseen, UnseenReason},
+};
 use bulkhead_ipc::{
     codec,
     edge::{
         FileId, WorkerKind,
+        agents::{self, ToAgents},
         audit::{self, FromAudit, ToAudit},
+        errand::{ErrandCall, FromErrand},
         launcher::{End, FromLauncher, StatusOf, ToLauncher},
         ledger::{FromHolder, Segment, ToHolder},
+        note::{self, ToNote},
         read::{Answer, Ask, Call, FromRead, Page, Place, Reply, ToRead},
     },
     frame,
@@ -59,7 +65,31 @@ fn seeds() -> Vec<Vec<u8>> {
     let standing = audit::Standing { last: Some(known.clone()), notices: vec!["rotated".to_owned()] };
     let fault = audit::Fault { index: 1, why: "full".to_owned(), again: true };
     let segment = Segment { first: 1, last: 9, id: "id".to_owned() };
+    let stamp = agents::Stamp { file: (1, u64::MAX), size: 300, modified: i64::MAX, changed: -1, way: 2 };
+    let finding = agents::Finding {
+        agent: "codex".to_owned(),
+        source: AgentSource::Session,
+        pid: Some(7),
+        last_activity_ms: Some(1_796_027_909_946),
+        files: vec!["src/m.rs".to_owned()],
+        mcp_client: Some(McpClient { name: "codex".to_owned(), version: None }),
+        ..agents::Finding::default()
+    };
+    let unseen = Unseen { what: "goose".to_owned(), reason: UnseenReason::Link, count: 300 };
+    let before = vec![agents::Known { stamp, said: vec![finding.clone()], unseen: Some(unseen.clone()) }; 2];
+    let scan =
+        agents::Scan { root: b"/srv/repo\xff".to_vec(), known: before.clone(), traced: vec!["aider".to_owned()] };
+    let found = agents::Found { findings: vec![finding], unseen: vec![unseen], known: before, at_ms: -1 };
+    let noted = note::NotedRepo { path: "/srv".to_owned(), tool: "repo.brief".to_owned(), at_ms: 1 };
+    let note = note::Note { client: Some("c".to_owned()), version: None, repos: vec![noted; 3] };
     let mut seeds = vec![
+        codec::encode(&ToAgents::Call(Box::new(ErrandCall { id: 1, budget_ms: 300, ask: scan }))),
+        codec::encode(&ToNote::Call(Box::new(ErrandCall { id: 2, budget_ms: 300, ask: note::Ask::Note(note) }))),
+        codec::encode_answer::<note::Answer>(&Ok(note::Noted { failed: Some("refused".to_owned()) })),
+        codec::encode(&ToAgents::SelfProbe { id: 300 }),
+        codec::encode(&FromErrand::Closed { id: 1, report: Report::default() }),
+        codec::encode(&FromErrand::Part { id: 1, last: true, bytes: vec![7; 300] }),
+        codec::encode_answer::<agents::Answer>(&Ok(found)),
         codec::encode(&ToAudit::Append { group: 1, events: vec![event; 2] }),
         codec::encode(&ToAudit::Open { known: Some(known) }),
         codec::encode(&FromAudit::Recorded { group: 1, faults: vec![fault], standing }),
@@ -98,6 +128,11 @@ fn judge(bytes: &[u8]) {
     one::<FromAudit>(bytes);
     one::<ToHolder>(bytes);
     one::<FromHolder>(bytes);
+    one::<ToAgents>(bytes);
+    one::<ToNote>(bytes);
+    one::<FromErrand>(bytes);
+    let _ = codec::decode_answer::<agents::Answer>(bytes);
+    let _ = codec::decode_answer::<note::Answer>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();
@@ -116,6 +151,11 @@ fn every_seed_is_a_message_of_some_edge() {
             || codec::decode::<FromAudit>(&seed).is_ok()
             || codec::decode::<ToHolder>(&seed).is_ok()
             || codec::decode::<FromHolder>(&seed).is_ok()
+            || codec::decode::<ToAgents>(&seed).is_ok()
+            || codec::decode::<ToNote>(&seed).is_ok()
+            || codec::decode::<FromErrand>(&seed).is_ok()
+            || codec::decode_answer::<agents::Answer>(&seed).is_ok()
+            || codec::decode_answer::<note::Answer>(&seed).is_ok()
             || codec::decode_answer::<Answer>(&seed).is_ok();
         assert!(known, "{seed:?}");
     }

@@ -216,8 +216,8 @@ impl Launcher {
         if let Some(len) = path.as_ref().map(Vec::len).filter(|len| *len > MAX_SPAWN_PATH) {
             return Err(Stop::Violation(format!("a path of {len} bytes")));
         }
-        if kind == WorkerKind::Audit && path.is_some() {
-            return Err(Stop::Violation("a path for a worker-audit".to_owned()));
+        if !kind.takes_a_path() && path.is_some() {
+            return Err(Stop::Violation(format!("a path for a worker-{}", kind.name())));
         }
         if self.children.len() >= MAX_CHILDREN {
             return Err(Stop::Violation(format!("a worker beyond the {MAX_CHILDREN} that may live")));

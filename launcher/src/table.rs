@@ -2,12 +2,8 @@
 //! Trust: built by the front door from the command line before the fork; the only later addition is an opaque path.
 
 use bulkhead_ipc::{
-    Error, codec,
-    edge::{
-        WorkerKind, audit,
-        launcher::MAX_SPAWN_PATH,
-        read::{Init, ToRead},
-    },
+    Error,
+    edge::{Inits, WorkerKind, launcher::MAX_SPAWN_PATH},
     frame,
 };
 
@@ -31,20 +27,16 @@ pub enum TableError {
 
 /// What every kind of worker is told at start. Never changes after it was made.
 #[derive(Debug, Clone)]
-pub struct Table {
-    read: Init,
-    audit: audit::Init,
-}
+pub struct Table(Inits);
 
 impl Table {
-    /// The table with `read` for every worker-read and `audit` for every worker-audit; a path in `read` is dropped, because
-    /// the path comes with the request.
+    /// The table of these rows; a path in that of worker-read is dropped, because the path comes with the request.
     ///
     /// # Errors
     /// [`TableError::TooLong`] when a first frame would not fit the pipe.
-    pub fn new(mut read: Init, audit: audit::Init) -> Result<Self, TableError> {
-        read.path = None;
-        let table = Self { read, audit };
+    pub fn new(mut inits: Inits) -> Result<Self, TableError> {
+        inits.read.path = None;
+        let table = Self(inits);
         for kind in WorkerKind::ALL {
             let len = table.first_frame(kind, None)?.len();
             if len > MAX_INIT {
@@ -57,14 +49,14 @@ impl Table {
     /// Whether workers are to build empty roots, for which they need what a launcher could otherwise give up.
     #[must_use]
     pub fn empty_roots(&self) -> bool {
-        self.read.empty_root
+        self.0.read.empty_root
     }
 
     /// Where the ledger lies; `None` where there is none.
     #[cfg(target_os = "linux")]
     pub(crate) fn ledger(&self) -> Option<std::path::PathBuf> {
         use std::os::unix::ffi::OsStringExt as _;
-        self.audit.ledger.clone().map(|path| std::ffi::OsString::from_vec(path).into())
+        self.0.audit.ledger.clone().map(|path| std::ffi::OsString::from_vec(path).into())
     }
 
     /// The whole first frame, length word included, for a worker that is for `path`.
@@ -73,10 +65,7 @@ impl Table {
     /// Those of the codec; none for a path of at most [`MAX_SPAWN_PATH`] bytes.
     pub fn first_frame(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
         debug_assert!(path.as_ref().is_none_or(|path| path.len() <= MAX_SPAWN_PATH));
-        let body = match kind {
-            WorkerKind::Read => codec::encode(&ToRead::Init(Box::new(Init { path, ..self.read.clone() })))?,
-            WorkerKind::Audit => codec::encode(&audit::ToAudit::Init(Box::new(self.audit.clone())))?,
-        };
+        let body = self.0.first(kind, path)?;
         frame::with_length(&body)
     }
 }
@@ -84,7 +73,21 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bulkhead_ipc::edge::read::OwnerTrust;
+    use bulkhead_ipc::{
+        codec,
+        edge::{
+            agents, audit, note,
+            read::{Init, OwnerTrust, ToRead},
+        },
+    };
+
+    fn inits(ceiling: usize) -> Inits {
+        let demand = Default::default();
+        let audit = audit::Init { demand, ledger: None, sign_key: None, compat: false, memory: 1 << 28 };
+        let agents = agents::Init { demand, stores: Vec::new(), presence: Vec::new(), pid: 1, memory: 1 << 28 };
+        let note = note::Init { demand, dir: None, pid: 1, memory: 1 << 28 };
+        Inits { read: init(ceiling), audit, agents, note }
+    }
 
     fn init(ceiling: usize) -> Init {
         Init {
@@ -101,15 +104,11 @@ mod tests {
         }
     }
 
-    fn audit_init() -> audit::Init {
-        audit::Init { demand: Default::default(), ledger: None, sign_key: None, compat: false, memory: 1 << 28 }
-    }
-
     #[test]
     fn the_longest_row_with_the_longest_path_fits_a_pipe() {
         let mut ceiling = MAX_INIT;
         let table = loop {
-            match Table::new(init(ceiling), audit_init()) {
+            match Table::new(inits(ceiling)) {
                 Ok(table) => break table,
                 Err(TableError::TooLong { .. }) => ceiling -= 1,
                 Err(e) => panic!("{e}"),
@@ -122,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_path_is_never_part_of_the_table_and_passes_unchanged() {
-        let table = Table::new(init(10), audit_init()).expect("short");
+        let table = Table::new(inits(10)).expect("short");
         for path in [None, Some(b"/a\nb/\xff\0".to_vec())] {
             let frame = table.first_frame(WorkerKind::Read, path.clone()).expect("short");
             let body = frame::read(&mut &frame[..]).expect("ours").expect("one frame");

@@ -1,19 +1,36 @@
 //! The jail of each kind of process, put together from layers and policies.
 //! Trust: every layer is asked for and then looked at; what the kernel did not confirm is reported as missing.
 
+pub mod agents;
 pub mod audit;
 pub mod launcher;
+pub mod note;
 pub mod read;
 mod seen;
 pub mod supervisor;
 pub mod tried;
 
-use crate::layers::name;
+use crate::enforced::Enforced;
+use crate::layers::{name, seccomp};
+use crate::policy::{Live, Row};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::sys::stat::Mode;
 use std::path::Path;
+
+/// A layer is missing without which the process must not go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the jail falls short of what is demanded")]
+pub struct Short {
+    /// Which: the rows that are not sufficient.
+    pub enforced: Enforced,
+}
+
+/// Puts one filter on.
+fn install(compile: seccomp::Compile, tables: Option<&[&[Row]]>) -> seen::Step<usize> {
+    seccomp::install_policy(compile, tables.unwrap_or_default(), &Live::worker()).into()
+}
 
 /// Tries to open a path for reading. `Ok` with the errno's name when the path is out of reach, `Err` when it opened or
 /// failed for another reason, which shows nothing.

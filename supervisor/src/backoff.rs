@@ -1,10 +1,11 @@
 //! How soon a worker that died may be started again, and when starting is given up for a while.
 //! Trust: counts what the supervisor saw itself; a worker cannot talk its way out.
 //!
-//! Kept per home, so that a repository that kills its workers costs no other repository a single start.
+//! Kept per home, so that a repository that kills its workers costs no other repository a single start; for workers of no
+//! repository, per kind.
 
 use crate::{recent::Recent, route::Home};
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, hash::Hash, time::Duration};
 use tokio::time::Instant;
 
 /// Waits before a start by the number of deaths since the last answer; the last one holds for all further deaths.
@@ -27,7 +28,7 @@ const MAX_HOMES: usize = 1024;
 
 /// Deaths of the workers of each home.
 #[derive(Debug)]
-pub struct Backoff(Recent<Home, Trail>);
+pub struct Backoff<K: Hash + Eq = Home>(Recent<K, Trail>);
 
 #[derive(Debug, Default)]
 struct Trail {
@@ -52,15 +53,15 @@ pub enum Admission {
     Open(Instant),
 }
 
-impl Default for Backoff {
+impl<K: Hash + Eq + Clone> Default for Backoff<K> {
     fn default() -> Self {
         Self(Recent::new(MAX_HOMES))
     }
 }
 
-impl Backoff {
+impl<K: Hash + Eq + Clone> Backoff<K> {
     /// Asks for a start. While the circuit is open, the one who gets [`Admission::Now`] is the probe.
-    pub fn admit(&mut self, home: &Home, now: Instant) -> Admission {
+    pub fn admit(&mut self, home: &K, now: Instant) -> Admission {
         let Some(trail) = self.0.get(home) else { return Admission::Now };
         match (trail.probe_at, trail.not_before) {
             (Some(at), _) if now < at => Admission::Open(at),
@@ -74,7 +75,7 @@ impl Backoff {
     }
 
     /// A worker died that nobody had asked to end. `at_once` opens the circuit with this one death.
-    pub fn died(&mut self, home: &Home, now: Instant, at_once: bool) {
+    pub fn died(&mut self, home: &K, now: Instant, at_once: bool) {
         let trail = self.0.get_or(home.clone(), Trail::default);
         while trail.deaths.front().is_some_and(|death| now - *death >= WINDOW) {
             trail.deaths.pop_front();
@@ -91,7 +92,7 @@ impl Backoff {
     }
 
     /// A worker answered: its home is well again.
-    pub fn answered(&mut self, home: &Home) {
+    pub fn answered(&mut self, home: &K) {
         self.0.remove(home);
     }
 }

@@ -4,6 +4,7 @@
 use crate::{
     audit::{Mode, clerk::Clerk},
     carrier::{Carrier, Ending},
+    errands::{Errand, Notes, Scans, Talk},
     lockdown,
     settings::Settings,
     worker::{Fall, ProcStatus, Vigil, Worker},
@@ -102,6 +103,8 @@ pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
     if path.is_some() {
         of_worker(view, path, &mut facts).await;
     }
+    of_errand::<Scans>(view, "worker-agents", &mut facts).await;
+    of_errand::<Notes>(view, "worker-note", &mut facts).await;
     if view.settings.audit.mode != Mode::Off {
         of_audit(view, &mut facts).await;
     }
@@ -165,12 +168,38 @@ async fn of_process(view: View<'_>, process: &str, of: StatusOf) -> ProcessFacts
     ProcessFacts { process: process.to_owned(), report: None, probe: None, status, status_missing }
 }
 
+/// Looks at a worker of a kind that belongs to no repository, in its finished jail.
+async fn of_errand<E: Errand>(view: View<'_>, process: &str, facts: &mut DoctorFacts) {
+    let (ticks, _heard) = mpsc::channel(1);
+    let mut vigil = Vigil::new(Instant::now() + view.settings.deadline, pending(), &ticks);
+    let (carrier, demand) = (view.carrier, view.settings.demand);
+    let mut talk = match Talk::<E>::start(carrier, &mut vigil).await {
+        Ok(talk) => talk,
+        Err(fall) => return facts.failures.push(format!("{process} cannot be had: {}", told(process, &fall))),
+    };
+    let mut probed = talk.greet(demand, &mut vigil).await.map(|()| None);
+    if probed.is_ok() {
+        probed = talk.probe(demand, &mut vigil).await.map(Some);
+    }
+    let of = talk.pid().map_or(StatusOf::Supervisor, |pid| StatusOf::Worker { pid });
+    let seen = of_process(view, process, of).await;
+    let mut seen = ProcessFacts { report: talk.report().cloned(), ..seen };
+    match probed {
+        Ok(probe) => seen.probe = probe,
+        Err(fall) => facts.failures.push(told(process, &fall)),
+    }
+    facts.processes.push(seen);
+    talk.end(Ending::Kill).await;
+}
+
 async fn of_worker(view: View<'_>, path: Option<&str>, facts: &mut DoctorFacts) {
     let (ticks, _heard) = mpsc::channel(1);
     let mut vigil = Vigil::new(Instant::now() + view.settings.deadline, pending(), &ticks);
     let mut worker = match Worker::start(view.carrier, path, &mut vigil).await {
         Ok(worker) => worker,
-        Err(fall) => return facts.failures.push(format!("a read worker cannot be had: {}", told(&fall))),
+        Err(fall) => {
+            return facts.failures.push(format!("a read worker cannot be had: {}", told("the read worker", &fall)));
+        }
     };
     let greeted = worker.greet(view.settings.demand, &mut vigil).await;
     let seen = match worker.pid() {
@@ -192,20 +221,20 @@ async fn of_worker(view: View<'_>, path: Option<&str>, facts: &mut DoctorFacts) 
         Ok(Ok(Reply::SelfProbe(probe))) => seen.probe = Some(probe),
         Ok(Ok(_)) => {}
         Ok(Err(failure)) => facts.failures.push(format!("its self-probe failed: {}", failure.details)),
-        Err(fall) => facts.failures.push(told(&fall)),
+        Err(fall) => facts.failures.push(told("the read worker", &fall)),
     }
     facts.processes.push(seen);
     worker.end(Ending::Kill).await;
 }
 
-fn told(fall: &Fall) -> String {
+fn told(who: &str, fall: &Fall) -> String {
     match fall {
         Fall::NotStarted(e) => e.to_string(),
         Fall::Refused(failure) => format!("the path is refused ({}): {}", failure.reason.name(), failure.details),
-        Fall::Short { layer, cause } => format!("isolation of the read worker: {layer} is missing: {cause}"),
+        Fall::Short { layer, cause } => format!("isolation of {who}: {layer} is missing: {cause}"),
         Fall::Moved => "the path moved while it was looked at".to_owned(),
-        Fall::Died { how, .. } | Fall::Unheard { how, .. } => format!("the read worker ended: {how}"),
-        Fall::Late { .. } => "the read worker did not answer before the deadline".to_owned(),
-        Fall::Left => "the read worker was stopped".to_owned(),
+        Fall::Died { how, .. } | Fall::Unheard { how, .. } => format!("{who} ended: {how}"),
+        Fall::Late { .. } => format!("{who} did not answer before the deadline"),
+        Fall::Left => format!("{who} was stopped"),
     }
 }

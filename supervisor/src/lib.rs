@@ -7,6 +7,7 @@ pub mod backoff;
 pub mod carrier;
 pub mod control;
 pub mod doctor;
+pub mod errands;
 pub mod fleet;
 pub mod gateway;
 pub mod hiding;

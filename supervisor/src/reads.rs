@@ -5,7 +5,7 @@ use crate::{
     control::Control,
     outcome::{Answered, CallError},
 };
-use bulkhead_ipc::edge::read::Ask;
+use bulkhead_ipc::edge::{agents, read::Ask};
 
 /// One question to a repository.
 #[derive(Debug, Clone)]
@@ -22,4 +22,7 @@ pub struct Question {
 pub trait Reads {
     /// Answers within the deadline, or says why not.
     fn read(&self, question: Question, control: Control) -> impl Future<Output = Result<Answered, CallError>>;
+
+    /// The same of a worker that looks for other agents.
+    fn scan(&self, ask: agents::Scan, control: Control) -> impl Future<Output = Result<agents::Found, CallError>>;
 }

@@ -14,7 +14,7 @@ use crate::{
     settings::Settings,
 };
 use bulkhead_contract::isolation::{Demand, Report};
-use bulkhead_ipc::edge::{audit, read::Init};
+use bulkhead_ipc::edge::Inits;
 use serde_json::Value;
 use std::{
     io::{self, Write},
@@ -58,10 +58,8 @@ pub enum Means {
     Threads {
         /// The main functions.
         table: WorkerTable,
-        /// What a launcher would tell each worker-read first.
-        init: Init,
-        /// What it would tell each worker-audit.
-        audit: Box<audit::Init>,
+        /// What a launcher would tell each of them first.
+        inits: Box<Inits>,
     },
 }
 
@@ -171,9 +169,9 @@ impl House {
                 log::debug(&format!("the launcher is process {pid}"));
                 (Rc::new(launcher), own)
             }
-            Means::Threads { table, init, audit } => {
+            Means::Threads { table, inits } => {
                 let own = lockdown::unconfined(lockdown::PROCESS, "single-process mode");
-                (Rc::new(Threads::new(table, init, *audit)), own)
+                (Rc::new(Threads::new(table, *inits)), own)
             }
         };
         log::start(settings.log, settings.log_json);

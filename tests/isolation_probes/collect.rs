@@ -15,7 +15,7 @@ use nix::sys::signal::Signal;
 use std::{collections::BTreeMap, io, process::Command};
 
 /// The kinds of process; the first has no layer.
-pub const COLUMNS: [&str; 5] = ["bare", "read", "read+empty-root", "audit", "supervisor"];
+pub const COLUMNS: [&str; 7] = ["bare", "read", "read+empty-root", "audit", "agents", "note", "supervisor"];
 
 /// What came of everything.
 #[derive(Default)]
@@ -46,6 +46,8 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
     let reading = Launcher::start(parent, repository, false)?;
     let hidden = Launcher::start(repository, repository, true)?;
     let recording = Launcher::start_for_audit(parent)?;
+    let onlooking = Launcher::start_for_agents(parent, repository)?;
+    let noting = Launcher::start_for_note(parent, &world.note_directory()?)?;
     let run_dir = world.run_directory()?;
     let records = Launcher::start_for_records(parent, &run_dir)?;
     let run = |column: &str, job: &Job| match column {
@@ -53,6 +55,8 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         "read" => reading.run(job),
         "read+empty-root" => hidden.run(job),
         "audit" => recording.run(job),
+        "agents" => onlooking.run(job),
+        "note" => noting.run(job),
         _ => started("supervisor", job),
     };
     let job = |probe: &str| Job { probe: probe.to_owned(), targets: world.targets.clone() };
@@ -98,7 +102,14 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         collected
             .note(said == "found repos rebase", format!("a run directory's worker opens: {said} {}", heard.errors));
     }
-    for (column, launcher) in [("read", &reading), ("read+empty-root", &hidden), ("audit", &recording)] {
+    let launchers = [
+        ("read", &reading),
+        ("read+empty-root", &hidden),
+        ("audit", &recording),
+        ("agents", &onlooking),
+        ("note", &noting),
+    ];
+    for (column, launcher) in launchers {
         if collected.skipped.iter().any(|(skipped, _)| skipped == column) {
             continue;
         }

@@ -5,9 +5,9 @@ use crate::{subject, world::Job};
 use bulkhead_ipc::{
     codec,
     edge::{
-        WorkerKind,
+        Inits, WorkerKind,
+        agents::{Store, StoreAt},
         launcher::{End, FromLauncher, MAX_PACKET, StatusOf, ToLauncher},
-        read::Init,
     },
     frame,
 };
@@ -104,7 +104,9 @@ pub fn started(role: &str, job: &Job) -> io::Result<Heard> {
 /// A real launcher, with workers of this program.
 pub struct Launcher {
     forked: Forked,
-    /// What its workers are for; none of those that record.
+    /// Which workers it starts.
+    kind: WorkerKind,
+    /// What they are for, where they are for a path.
     repository: Option<String>,
 }
 
@@ -118,22 +120,38 @@ struct Worker {
 impl Launcher {
     /// Must come before any thread.
     pub fn start(ceiling: &str, repository: &str, empty_root: bool) -> io::Result<Self> {
-        Self::told(subject::init(ceiling, None, empty_root), Some(repository))
+        let inits = subject::inits(subject::init(ceiling, None, empty_root));
+        Self::told(inits, WorkerKind::Read, Some(repository))
     }
 
     /// The same with workers for the run directory `run_dir`.
     pub fn start_for_records(ceiling: &str, run_dir: &str) -> io::Result<Self> {
-        Self::told(subject::init(ceiling, Some(run_dir), false), Some(run_dir))
+        let inits = subject::inits(subject::init(ceiling, Some(run_dir), false));
+        Self::told(inits, WorkerKind::Read, Some(run_dir))
     }
 
     /// The same with workers that record.
     pub fn start_for_audit(ceiling: &str) -> io::Result<Self> {
-        Self::told(subject::init(ceiling, None, false), None)
+        Self::told(subject::inits(subject::init(ceiling, None, false)), WorkerKind::Audit, None)
     }
 
-    fn told(init: Init, path: Option<&str>) -> io::Result<Self> {
-        let table = Table::new(init, subject::audit_init()).map_err(io::Error::other)?;
-        Ok(Self { forked: bulkhead_launcher::start(table)?, repository: path.map(str::to_owned) })
+    /// The same with workers that look for agents, in the store `store`.
+    pub fn start_for_agents(ceiling: &str, store: &str) -> io::Result<Self> {
+        let mut inits = subject::inits(subject::init(ceiling, None, false));
+        inits.agents.stores = vec![StoreAt { store: Store::AmpThreads, path: store.as_bytes().to_vec() }];
+        Self::told(inits, WorkerKind::Agents, None)
+    }
+
+    /// The same with workers that keep a note in the directory `dir`.
+    pub fn start_for_note(ceiling: &str, dir: &str) -> io::Result<Self> {
+        let mut inits = subject::inits(subject::init(ceiling, None, false));
+        inits.note.dir = Some(dir.as_bytes().to_vec());
+        Self::told(inits, WorkerKind::Note, None)
+    }
+
+    fn told(inits: Inits, kind: WorkerKind, path: Option<&str>) -> io::Result<Self> {
+        let table = Table::new(inits).map_err(io::Error::other)?;
+        Ok(Self { forked: bulkhead_launcher::start(table)?, kind, repository: path.map(str::to_owned) })
     }
 
     fn ask(&self, request: &ToLauncher) -> io::Result<()> {
@@ -154,8 +172,7 @@ impl Launcher {
     fn spawn(&self) -> io::Result<Worker> {
         loop {
             let path = self.repository.clone().map(String::into_bytes);
-            let kind = if path.is_some() { WorkerKind::Read } else { WorkerKind::Audit };
-            self.ask(&ToLauncher::Spawn { ticket: 1, kind, path })?;
+            self.ask(&ToLauncher::Spawn { ticket: 1, kind: self.kind, path })?;
             match self.hear()? {
                 (FromLauncher::Spawned { pid, .. }, fds) => {
                     let fds = <[OwnedFd; 3]>::try_from(fds).map_err(|_| io::Error::other("no descriptors"))?;

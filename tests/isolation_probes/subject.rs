@@ -6,7 +6,7 @@ use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec,
     edge::{
-        audit,
+        Inits, agents, audit, note,
         read::{Init, OwnerTrust, ToRead},
     },
     frame,
@@ -16,6 +16,7 @@ use bulkhead_sandbox::{
     Enforced, early, inherited,
     jail::{
         self,
+        agents::AgentsJail,
         read::{ReadJail, ReadPlan},
     },
     probe::{self, deaths},
@@ -25,7 +26,7 @@ use std::{
     fs::OpenOptions,
     io::{self, Read, Write},
     os::{
-        fd::{AsFd, AsRawFd},
+        fd::{AsFd, AsRawFd, OwnedFd},
         unix::ffi::OsStringExt,
     },
     path::PathBuf,
@@ -64,6 +65,14 @@ pub fn audit_init() -> audit::Init {
     audit::Init { demand: Demand::Required, ledger: None, sign_key: None, compat: false, memory: MEMORY }
 }
 
+/// The whole table, with this row for worker-read.
+pub fn inits(read: Init) -> Inits {
+    let (stores, presence) = (Vec::new(), Vec::new());
+    let agents = agents::Init { demand: Demand::Required, stores, presence, pid: 1, memory: MEMORY };
+    let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: MEMORY };
+    Inits { read, audit: audit_init(), agents, note }
+}
+
 /// worker-read, started by the launcher.
 pub fn reader() -> ExitCode {
     early_steps(c"bulkhead-read");
@@ -96,6 +105,41 @@ pub fn auditor() -> ExitCode {
     let job = job(&mut requests);
     subject(answers, job, Some(&mut requests), || {
         let enforced = jail::audit::audit();
+        if enforced.missing().next().is_none() { Ok(enforced) } else { Err(enforced) }
+    })
+}
+
+/// A handle on a directory that the driver made.
+fn hold(path: &[u8]) -> OwnedFd {
+    let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+    bulkhead_worker_agents::place::Dir::walk(&path).and_then(|dir| dir.handle()).expect("the driver made it")
+}
+
+/// worker-agents, started by the launcher, in the half of its jail that reads stores.
+pub fn onlooker() -> ExitCode {
+    early_steps(c"bulkhead-agents");
+    let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
+    let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");
+    let told: agents::ToAgents = codec::decode(&first).expect("the launcher's own");
+    let agents::ToAgents::Init(init) = told else { panic!("Init comes first") };
+    let job = job(&mut requests);
+    subject(answers, job, Some(&mut requests), || {
+        let jail = AgentsJail::begin(true).map_err(|short| short.enforced)?;
+        let stores = init.stores.iter().map(|store| hold(&store.path)).collect();
+        jail.read(stores, Vec::new()).map_err(|short| short.enforced)
+    })
+}
+
+/// The worker that keeps the presence file, started by the launcher.
+pub fn note_keeper() -> ExitCode {
+    early_steps(c"bulkhead-note");
+    let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
+    let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");
+    let told: note::ToNote = codec::decode(&first).expect("the launcher's own");
+    let note::ToNote::Init(init) = told else { panic!("Init comes first") };
+    let job = job(&mut requests);
+    subject(answers, job, Some(&mut requests), || {
+        let enforced = jail::note::note(init.dir.as_deref().map(hold));
         if enforced.missing().next().is_none() { Ok(enforced) } else { Err(enforced) }
     })
 }
@@ -142,7 +186,7 @@ fn run_directory(mut answers: impl Write, job: &Job, init: &Init, ceilings: &[Pa
 
 /// The supervisor: this process forks the real launcher first.
 pub fn supervisor() -> ExitCode {
-    let table = Table::new(init("/nowhere", None, false), audit_init()).expect("short");
+    let table = Table::new(inits(init("/nowhere", None, false))).expect("short");
     let launcher = bulkhead_launcher::start(table).expect("a second process");
     early_steps(c"bulkhead");
     let job = job(&mut io::stdin().lock());

@@ -70,6 +70,13 @@ impl World {
         Ok(dir)
     }
 
+    /// A directory for a note, with nothing in it.
+    pub fn note_directory(&self) -> io::Result<String> {
+        let dir = format!("{}-note", self.targets.repository);
+        fs::create_dir_all(&dir)?;
+        Ok(dir)
+    }
+
     /// Puts back what a probe that succeeded has broken.
     pub fn restore(&self) -> io::Result<()> {
         let at = |name: &str| format!("{}/{name}", self.targets.repository);

@@ -1,6 +1,7 @@
 //! Result types of every tool: the `data` member of the envelope, field by field (contract `results.md`).
 //! Trust: filled by workers from hostile repositories; texts in them are data and are only ever rendered as JSON strings.
 
+mod agents;
 mod brief;
 mod checkouts;
 mod conflict;
@@ -12,6 +13,7 @@ mod safety;
 mod scope;
 mod status;
 
+pub use agents::*;
 pub use brief::{
     Brief, BriefHead, BriefSubmodules, BriefWorkingTree, Conventions, Operation, RecentCommit, SubmoduleRow,
     SubmoduleState,

@@ -1,11 +1,17 @@
 //! One file per edge between two processes: its request and reply enums and what is legal in which phase.
 //! Trust: definitions only; the receiving side of each edge asks `legal` before it acts on a message.
 
+pub mod agents;
 pub mod asks;
 pub mod audit;
+pub mod errand;
+mod inits;
 pub mod launcher;
 pub mod ledger;
+pub mod note;
 pub mod read;
+
+pub use inits::Inits;
 
 use bincode::{Decode, Encode};
 
@@ -16,19 +22,32 @@ pub enum WorkerKind {
     Read,
     /// Appends to the audit ledger.
     Audit,
+    /// Looks who else works in a repository.
+    Agents,
+    /// Keeps the presence file of this server.
+    Note,
 }
 
 impl WorkerKind {
     /// All kinds, in the order of the launcher's table.
-    pub const ALL: [WorkerKind; 2] = [WorkerKind::Read, WorkerKind::Audit];
+    pub const ALL: [WorkerKind; 4] = [WorkerKind::Read, WorkerKind::Audit, WorkerKind::Agents, WorkerKind::Note];
 
-    /// Name of the crate, the policy, the edge and the process, without the `worker-` prefix.
+    /// Name of the policy, the edge and the process, without the `worker-` prefix; of the crate too, but for the note, which
+    /// is a second kind of process of worker-agents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             WorkerKind::Read => "read",
             WorkerKind::Audit => "audit",
+            WorkerKind::Agents => "agents",
+            WorkerKind::Note => "note",
         }
+    }
+
+    /// Whether a worker of this kind is started for a path. Every other kind is told all that it needs by the table.
+    #[must_use]
+    pub fn takes_a_path(self) -> bool {
+        self == WorkerKind::Read
     }
 
     /// The kind of that name.

@@ -5,8 +5,9 @@ use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec,
     edge::{
-        WorkerKind, audit,
+        Inits, WorkerKind, agents, audit,
         launcher::{FromLauncher, MAX_PACKET, ToLauncher},
+        note,
         read::{Init, OwnerTrust, ToRead},
     },
     frame,
@@ -49,6 +50,14 @@ pub fn audit_init() -> audit::Init {
     audit::Init { demand: Demand::Required, ledger: None, sign_key: None, compat: false, memory: 1 << 28 }
 }
 
+/// What every worker of these tests is told.
+pub fn inits() -> Inits {
+    let (stores, presence) = (Vec::new(), Vec::new());
+    let agents = agents::Init { demand: Demand::Required, stores, presence, pid: 1, memory: 1 << 28 };
+    let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: 1 << 28 };
+    Inits { read: init(), audit: audit_init(), agents, note }
+}
+
 /// A running launcher.
 pub struct Side {
     forked: Forked,
@@ -71,7 +80,7 @@ fn ready(fd: BorrowedFd<'_>, flags: PollFlags) {
 
 impl Side {
     pub fn start() -> Self {
-        let forked = bulkhead_launcher::start(Table::new(init(), audit_init()).expect("short")).expect("fork");
+        let forked = bulkhead_launcher::start(Table::new(inits()).expect("short")).expect("fork");
         // after the fork: what the launcher does for itself must not be done for it here
         Self { forked, deaths: Deaths::watch().expect("signalfd") }
     }

@@ -1,6 +1,7 @@
 //! The jail of worker-read, in three steps that only go forward: the ceilings, one repository, no more calls.
 //! Trust: ceilings are the operator's; the paths of the second step come from a repository and can only narrow the first.
 
+pub use super::Short;
 use super::seen::{Seen, Step};
 use super::{no_socket, out_of_reach};
 use crate::enforced::Enforced;
@@ -38,14 +39,6 @@ pub struct ReadPlan<'a> {
     pub empty_root: bool,
     /// End with [`Short`] when a layer that must be there is not.
     pub demand_required: bool,
-}
-
-/// A layer is missing without which the process must not go on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the jail falls short of what is demanded")]
-pub struct Short {
-    /// Which: the rows that are not sufficient.
-    pub enforced: Enforced,
 }
 
 /// A path that is on every Linux system and in no repository.

@@ -1,12 +1,17 @@
 //! What was seen while a jail was built, and the report made from it.
 //! Trust: filled in by the jails from the kernel's answers; a step that was not reached says so.
 
+use super::{no_socket, out_of_reach};
 use crate::enforced::{Enforced, NONE, Row};
 use crate::layers::capabilities::Left;
 use crate::layers::landlock::{Domain, since};
 use crate::layers::namespaces::Fresh;
 use crate::layers::rlimits::Standing;
 use crate::layers::{Missing, rlimits};
+use std::path::Path;
+
+/// A path that is on every Linux system, and that no jail grants.
+const OUTSIDE: &str = "/proc/self/status";
 
 /// How far one layer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +105,34 @@ impl Seen {
             ))),
             (domain, _) => domain.into(),
         };
+    }
+
+    /// Under an outer filter that answers for Landlock, entering a domain succeeds and confines nothing: so try. Before a
+    /// filter refuses the tries for Landlock.
+    pub(super) fn try_outside(&mut self) {
+        if self.landlock.on().is_none() {
+            return;
+        }
+        for (path, what) in [(OUTSIDE, "outside file"), ("/", "root directory")] {
+            match out_of_reach(Path::new(path)) {
+                Ok(answer) => self.tries.push(format!("{what} answers {answer}")),
+                Err(text) => {
+                    let missing = Missing(format!("on by the kernel's word, but the {what} {text}"));
+                    self.landlock = Step::Failed(missing);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether the allow-list, if it is on, bites.
+    pub(super) fn try_bite(&mut self) {
+        if self.allow.on().is_some() {
+            match no_socket() {
+                Ok(bite) => self.bite = bite,
+                Err(text) => self.allow = Step::Failed(Missing(format!("seccomp: filter is on, but {text}"))),
+            }
+        }
     }
 
     /// The Landlock layer's name, where it holds and its ABI is at least this.

@@ -57,6 +57,17 @@ pub struct Readable<'a> {
     pub files: &'a [std::path::PathBuf],
 }
 
+/// What may still be reached, as open descriptors.
+#[derive(Debug, Default)]
+pub struct Open {
+    /// Directories: all files and listings beneath may be read.
+    pub dirs: Vec<OwnedFd>,
+    /// Single regular files that may be read.
+    pub files: Vec<OwnedFd>,
+    /// Directories in which regular files may be read, made, written, renamed within the directory, and removed.
+    pub written: Vec<OwnedFd>,
+}
+
 /// The kernel's ABI version, asked for directly: libraries report the three ways of not having it alike.
 ///
 /// # Errors
@@ -91,12 +102,25 @@ pub fn version() -> Result<u32, Missing> {
 /// # Errors
 /// Not even ABI 1 could be enforced; nothing changed.
 pub fn restrict(readable: Readable<'_>) -> Result<Domain, Missing> {
+    version()?;
+    enter(&Rules::open(readable))
+}
+
+/// The same for directories and files that are open already, so that no path is looked up again.
+///
+/// # Errors
+/// As [`restrict`].
+pub fn restrict_to(open: Open) -> Result<Domain, Missing> {
+    let Open { dirs, files, written } = open;
+    enter(&Rules { dirs, files, written, skipped: 0 })
+}
+
+fn enter(rules: &Rules) -> Result<Domain, Missing> {
     let kernel = version()?;
     let newest = kernel.min(NEWEST as u32);
-    let rules = Rules::open(readable);
     let mut abi = newest;
     loop {
-        match attempt(&rules, abi) {
+        match attempt(rules, abi) {
             Ok(all_threads) => {
                 let lowered_from = (abi < newest).then_some(newest);
                 return Ok(Domain { abi, lowered_from, all_threads, skipped: rules.skipped });
@@ -112,6 +136,7 @@ pub fn restrict(readable: Readable<'_>) -> Result<Domain, Missing> {
 struct Rules {
     dirs: Vec<OwnedFd>,
     files: Vec<OwnedFd>,
+    written: Vec<OwnedFd>,
     skipped: usize,
 }
 
@@ -126,7 +151,7 @@ impl Rules {
         let dirs: Vec<_> = readable.dirs.iter().filter_map(|path| take(path, SFlag::S_IFDIR)).collect();
         let files: Vec<_> = readable.files.iter().filter_map(|path| take(path, SFlag::S_IFREG)).collect();
         let skipped = readable.dirs.len() + readable.files.len() - dirs.len() - files.len();
-        Rules { dirs, files, skipped }
+        Rules { dirs, files, written: Vec::new(), skipped }
     }
 }
 
@@ -164,10 +189,12 @@ fn attempt(rules: &Rules, abi: u32) -> Result<bool, Refused> {
         ruleset = ruleset.scope(Scope::from_all(abi))?;
     }
     let within: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
+    let change = within | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::RemoveFile;
     let status = ruleset
         .create()?
         .add_rules(rules.dirs.iter().map(|fd| Ok::<_, RulesetError>(PathBeneath::new(fd, within))))?
         .add_rules(rules.files.iter().map(|fd| Ok::<_, RulesetError>(PathBeneath::new(fd, AccessFs::ReadFile))))?
+        .add_rules(rules.written.iter().map(|fd| Ok::<_, RulesetError>(PathBeneath::new(fd, change))))?
         .all_threads(abi >= ABI::V8)?
         .restrict_self()?;
     match status.ruleset {

@@ -4,13 +4,15 @@
 use super::{Carrier, Ended, Ending, LastWords, Link, Local, StartError, Wire, queues};
 use bulkhead_ipc::{
     Error,
-    channel::{FrameSink, FrameSource, Now, Receiver, Sender, WorkerEnds},
-    codec::encode,
+    channel::{FrameSink, FrameSource, Now, WorkerEnds},
     edge::{
-        WorkerKind,
-        audit::{self, FromAudit, ToAudit},
+        Inits, WorkerKind,
+        agents::ToAgents,
+        audit::{FromAudit, ToAudit},
+        errand::FromErrand,
         launcher::StatusOf,
-        read::{FromRead, Init, ToRead},
+        note::ToNote,
+        read::{FromRead, ToRead},
     },
 };
 use std::{
@@ -42,6 +44,10 @@ pub struct WorkerTable {
     pub read: fn(WorkerEnds<ToRead, FromRead>),
     /// Of worker-audit.
     pub audit: fn(WorkerEnds<ToAudit, FromAudit>),
+    /// Of worker-agents.
+    pub agents: fn(WorkerEnds<ToAgents, FromErrand>),
+    /// Of the worker that keeps the presence file.
+    pub note: fn(WorkerEnds<ToNote, FromErrand>),
 }
 
 impl fmt::Debug for WorkerTable {
@@ -54,17 +60,16 @@ impl fmt::Debug for WorkerTable {
 #[derive(Debug)]
 pub struct Threads {
     table: WorkerTable,
-    init: Init,
-    audit: audit::Init,
+    inits: Inits,
     started: AtomicU64,
     abandoned: Arc<AtomicUsize>,
 }
 
 impl Threads {
-    /// Workers out of `table`; each worker-read hears `init` first, with its own path in it, each worker-audit `audit`.
+    /// Workers out of `table`; each hears its row of `inits` first, a worker-read with its own path in it.
     #[must_use]
-    pub fn new(table: WorkerTable, init: Init, audit: audit::Init) -> Self {
-        Self { table, init, audit, started: AtomicU64::new(0), abandoned: Arc::default() }
+    pub fn new(table: WorkerTable, inits: Inits) -> Self {
+        Self { table, inits, started: AtomicU64::new(0), abandoned: Arc::default() }
     }
 
     fn spawn(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<Link, StartError> {
@@ -78,21 +83,19 @@ impl Threads {
         // two places: the thread's own end, and its being abandoned; the first one counts
         let (ended, endings) = mpsc::channel(2);
         let state = Arc::new(AtomicU8::new(RUNNING));
-        let init = match kind {
-            WorkerKind::Read => encode(&ToRead::Init(Box::new(Init { path, ..self.init.clone() }))),
-            WorkerKind::Audit => encode(&ToAudit::Init(Box::new(self.audit.clone()))),
-        };
+        let init = self.inits.first(kind, path);
         let posted = init.and_then(|body| wire.post(body));
         posted.map_err(|e| StartError::new(format!("the first frame cannot be sent: {e}")))?;
 
         let (table, thread_state, count, thread_ended) =
             (self.table, Arc::clone(&state), Arc::clone(&self.abandoned), ended.clone());
-        let main = move || match kind {
-            WorkerKind::Read => {
-                (table.read)(WorkerEnds { requests: Receiver::new(Heard(heard)), answers: Sender::new(Said(said)) })
-            }
-            WorkerKind::Audit => {
-                (table.audit)(WorkerEnds { requests: Receiver::new(Heard(heard)), answers: Sender::new(Said(said)) })
+        let main = move || {
+            let (heard, said) = (Heard(heard), Said(said));
+            match kind {
+                WorkerKind::Read => (table.read)(WorkerEnds::new(heard, said)),
+                WorkerKind::Audit => (table.audit)(WorkerEnds::new(heard, said)),
+                WorkerKind::Agents => (table.agents)(WorkerEnds::new(heard, said)),
+                WorkerKind::Note => (table.note)(WorkerEnds::new(heard, said)),
             }
         };
         let body = move || {

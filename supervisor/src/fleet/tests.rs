@@ -13,7 +13,10 @@ use bulkhead_contract::{
     failure::{ReadFailure, Reason},
     results::{DigestEvent, DigestEvents, DigestKind, DigestSource, RadarEntry},
 };
-use bulkhead_ipc::edge::read::{Ask, Reply};
+use bulkhead_ipc::edge::{
+    agents,
+    read::{Ask, Reply},
+};
 use serde_json::json;
 use std::{cell::Cell, collections::BTreeMap, time::Duration};
 use tokio::sync::mpsc;
@@ -67,6 +70,10 @@ impl Reads for Fake {
         };
         open.1 = true;
         outcome
+    }
+
+    async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
+        panic!("the stand-in was not taught to answer {ask:?}")
     }
 }
 

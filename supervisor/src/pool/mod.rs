@@ -15,6 +15,7 @@ use crate::{
     backoff::{Admission, Backoff},
     carrier::Carrier,
     control::{Control, Tick},
+    errands::{Errands, Scans},
     log,
     outcome::{Answered, CallError},
     poison::Poison,
@@ -24,7 +25,7 @@ use crate::{
     worker::Vigil,
 };
 use bulkhead_contract::isolation::{Demand, Report};
-use bulkhead_ipc::edge::read::Ask;
+use bulkhead_ipc::edge::{agents, read::Ask};
 use roster::Roster;
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -56,6 +57,8 @@ struct Shared {
     state: RefCell<State>,
     /// Who hears of workers that fell.
     audit: OnceCell<Audit>,
+    /// Workers that look for other agents.
+    scans: Errands<Scans>,
 }
 
 struct State {
@@ -105,13 +108,8 @@ impl Pool {
     /// every call refused.
     #[must_use]
     pub fn new(settings: Rc<Settings>, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
-        let refusal = match settings.demand {
-            Demand::Required => crate::worker::shortfall(own).map(|(layer, cause)| CallError::IsolationMissing {
-                layer,
-                cause: format!("{}: {cause}", own.process),
-            }),
-            Demand::BestEffort | Demand::Off => None,
-        };
+        let refusal = refusal(&settings, own);
+        let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let state = State {
             roster: Roster::new(settings.max_workers, settings.workers_per_repository),
             routes: Routes::default(),
@@ -120,11 +118,12 @@ impl Pool {
             closing: false,
             told_missing: BTreeSet::new(),
         };
-        Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state), audit: OnceCell::new() }))
+        Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state), audit: OnceCell::new(), scans }))
     }
 
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
     pub fn tell(&self, audit: Audit) {
+        self.0.scans.tell(audit.clone());
         let _ = self.0.audit.set(audit);
     }
 
@@ -136,6 +135,7 @@ impl Pool {
             state.roster.close()
         };
         drop(waiting);
+        self.0.scans.close();
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
             log::warn("workers refuse to end; the kernel ends them with the launcher");
         }
@@ -176,6 +176,19 @@ impl Reads for Pool {
             }
         }
         Err(CallError::Unavailable { why: why.to_owned() })
+    }
+
+    async fn scan(&self, ask: agents::Scan, control: Control) -> Result<agents::Found, CallError> {
+        self.0.scans.ask(ask, control).await
+    }
+}
+
+/// Why every call is refused: with `Demand::Required`, the supervisor's own jail falls short.
+pub(crate) fn refusal(settings: &Settings, own: &Report) -> Option<CallError> {
+    match settings.demand {
+        Demand::Required => crate::worker::shortfall(own)
+            .map(|(layer, cause)| CallError::IsolationMissing { layer, cause: format!("{}: {cause}", own.process) }),
+        Demand::BestEffort | Demand::Off => None,
     }
 }
 

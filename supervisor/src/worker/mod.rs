@@ -27,7 +27,7 @@ use std::{future::pending, rc::Rc, time::Duration};
 use tokio::time::{Instant, timeout};
 
 /// Time in which a worker that closed its channel is expected to end by itself, so that its own end can be named.
-const LAST_BREATH: Duration = Duration::from_millis(500);
+pub(crate) const LAST_BREATH: Duration = Duration::from_millis(500);
 
 /// Why a worker is of no use any more.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub enum Fall {
 }
 
 /// What a worker did that ends the conversation.
-enum Breach {
+pub(crate) enum Breach {
     /// It closed its channel.
     Closed,
     /// It said what it may not say, or bytes that say nothing.
@@ -152,7 +152,7 @@ impl Worker {
                     if let Some((layer, cause)) = shortfall(&ready.report) {
                         return Err(Fall::Short { layer, cause });
                     }
-                    self.check = Some(self.look());
+                    self.check = Some(look(&self.link, &self.carrier));
                 }
                 self.phase = Phase::Idle;
                 Ok(*ready)
@@ -277,18 +277,6 @@ impl Worker {
         self.link.last_words().text()
     }
 
-    fn look(&self) -> Local<Result<(), (String, String)>> {
-        let Some(pid) = self.link.pid() else {
-            let cause = "a worker without a process of its own cannot be confined; --isolation off goes on without";
-            return Box::pin(async move { Err(("process".to_owned(), cause.to_owned())) });
-        };
-        let status = self.carrier.status(StatusOf::Worker { pid });
-        Box::pin(async move {
-            let text = status.await.map_err(|why| ("process-status".to_owned(), why))?;
-            ProcStatus::parse(&text).shortfall().map_or(Ok(()), Err)
-        })
-    }
-
     /// What to make of a worker that we could not look at: it may have died before that.
     async fn unseen(&mut self, layer: String, cause: String) -> Fall {
         match timeout(LAST_BREATH, self.link.ended()).await {
@@ -298,15 +286,22 @@ impl Worker {
     }
 
     async fn fall(&mut self, breach: Breach) -> Fall {
-        match breach {
+        breach.fall(&mut self.link).await
+    }
+}
+
+impl Breach {
+    /// Ends the worker and says how it fell.
+    pub(crate) async fn fall(self, link: &mut Link) -> Fall {
+        match self {
             Breach::Broke(how) => {
-                self.link.end(Ending::Kill);
+                link.end(Ending::Kill);
                 Fall::Died { how: format!("it broke its protocol and was stopped: {how}"), forbidden: false }
             }
-            Breach::Closed => match timeout(LAST_BREATH, self.link.ended()).await {
+            Breach::Closed => match timeout(LAST_BREATH, link.ended()).await {
                 Ok(ended) => died(&ended),
                 Err(_) => {
-                    self.link.end(Ending::Kill);
+                    link.end(Ending::Kill);
                     Fall::Died { how: "it closed its channel and was stopped".to_owned(), forbidden: false }
                 }
             },
@@ -314,7 +309,20 @@ impl Worker {
     }
 }
 
-fn died(ended: &Ended) -> Fall {
+/// Our own look at a worker, through the launcher: what the kernel says that it may still do.
+pub(crate) fn look(link: &Link, carrier: &Rc<dyn Carrier>) -> Local<Result<(), (String, String)>> {
+    let Some(pid) = link.pid() else {
+        let cause = "a worker without a process of its own cannot be confined; --isolation off goes on without";
+        return Box::pin(async move { Err(("process".to_owned(), cause.to_owned())) });
+    };
+    let status = carrier.status(StatusOf::Worker { pid });
+    Box::pin(async move {
+        let text = status.await.map_err(|why| ("process-status".to_owned(), why))?;
+        ProcStatus::parse(&text).shortfall().map_or(Ok(()), Err)
+    })
+}
+
+pub(crate) fn died(ended: &Ended) -> Fall {
     Fall::Died { how: ended.to_string(), forbidden: *ended == Ended::Signal(SIGSYS) }
 }
 

@@ -11,8 +11,9 @@ use bulkhead_ipc::{
     chunk::split,
     codec::{decode, encode, encode_answer},
     edge::{
-        FileId, WorkerKind, audit,
+        FileId, Inits, WorkerKind, agents, audit,
         launcher::StatusOf,
+        note,
         read::{Answer, Ask, Call, FromRead, Init, OwnerTrust, Ready, Reply, Repository, ToRead},
     },
 };
@@ -266,6 +267,13 @@ pub fn thread_main(mut ends: WorkerEnds<ToRead, FromRead>) {
 
 pub fn audit_init() -> audit::Init {
     audit::Init { demand: Demand::Off, ledger: None, sign_key: None, compat: false, memory: 0 }
+}
+
+pub fn inits() -> Inits {
+    let (stores, presence) = (Vec::new(), Vec::new());
+    let agents = agents::Init { demand: Demand::Off, stores, presence, pid: 1, memory: 0 };
+    let note = note::Init { demand: Demand::Off, dir: None, pid: 1, memory: 0 };
+    Inits { read: init(), audit: audit_init(), agents, note }
 }
 
 pub fn init() -> Init {

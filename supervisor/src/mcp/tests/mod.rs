@@ -24,7 +24,10 @@ use bulkhead_contract::{
     isolation::Demand,
     results::{Brief, BriefHead, BriefSubmodules, BriefWorkingTree, Changes, ChangesTotals, Conventions, Status},
 };
-use bulkhead_ipc::edge::read::{Ask, Reply};
+use bulkhead_ipc::edge::{
+    agents,
+    read::{Ask, Reply},
+};
 use serde_json::{Value, json};
 use std::{cell::Cell, rc::Rc, time::Duration};
 use tokio::{
@@ -164,6 +167,10 @@ impl Reads for Fake {
             }
             _ => Ok(good()),
         }
+    }
+
+    async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
+        panic!("the stand-in was not taught to answer {ask:?}")
     }
 }
 

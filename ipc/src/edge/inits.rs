@@ -1,0 +1,33 @@
+//! What each kind of worker is told first: the one list of kinds that launcher, threads and front door share.
+//! Trust: built by the front door from the command line; the only later addition is an opaque path.
+
+use super::{WorkerKind, agents, audit, note, read};
+use crate::{Error, codec};
+
+/// The first message of each kind.
+#[derive(Debug, Clone)]
+pub struct Inits {
+    /// Of worker-read, without a path.
+    pub read: read::Init,
+    /// Of worker-audit.
+    pub audit: audit::Init,
+    /// Of worker-agents.
+    pub agents: agents::Init,
+    /// Of the worker that keeps the presence file.
+    pub note: note::Init,
+}
+
+impl Inits {
+    /// The encoded first message to a worker of this kind that is for `path`, where its kind takes one.
+    ///
+    /// # Errors
+    /// Those of the codec.
+    pub fn first(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
+        match kind {
+            WorkerKind::Read => codec::encode(&read::ToRead::Init(Box::new(read::Init { path, ..self.read.clone() }))),
+            WorkerKind::Audit => codec::encode(&audit::ToAudit::Init(Box::new(self.audit.clone()))),
+            WorkerKind::Agents => codec::encode(&agents::ToAgents::Init(Box::new(self.agents.clone()))),
+            WorkerKind::Note => codec::encode(&note::ToNote::Init(Box::new(self.note.clone()))),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The kinds of errand: one row for each, over the edge of its worker.
+//! Trust: replies come from workers that may be taken over; `fits` holds them to the edge's bounds.
+
+use super::Errand;
+use bulkhead_contract::results::Unseen;
+use bulkhead_ipc::{
+    Error, codec,
+    edge::{
+        WorkerKind,
+        agents::{self, Finding, Found, Scan, ToAgents},
+        errand::{ErrandAnswer, ErrandCall},
+        note::{self, Noted, ToNote},
+    },
+};
+
+/// The messages of an edge with these first messages and questions.
+macro_rules! edge {
+    ($messages:ident) => {
+        fn call(id: u64, budget_ms: u32, ask: Self::Ask) -> Result<Vec<u8>, Error> {
+            codec::encode(&$messages::Call(Box::new(ErrandCall { id, budget_ms, ask })))
+        }
+
+        fn cancel(id: u64) -> Result<Vec<u8>, Error> {
+            codec::encode(&$messages::Cancel { id })
+        }
+
+        fn probe(id: u64) -> Result<Vec<u8>, Error> {
+            codec::encode(&$messages::SelfProbe { id })
+        }
+
+        fn answer(whole: &[u8]) -> Result<ErrandAnswer<Self::Reply>, Error> {
+            codec::decode_answer(whole)
+        }
+    };
+}
+
+/// Who works in a repository: a process of its own for each look, one of which is kept ready.
+#[derive(Debug)]
+pub struct Scans;
+
+impl Errand for Scans {
+    const KIND: WorkerKind = WorkerKind::Agents;
+    const NAME: &'static str = "workers that look for other agents";
+    const MOST: usize = 2;
+    const SERVES: u64 = 1;
+    const SPARE: bool = true;
+    const CLOSED_AT_START: bool = false;
+    type Ask = Scan;
+    type Reply = Found;
+    edge!(ToAgents);
+
+    fn fits(_ask: &Scan, reply: &Found) -> bool {
+        is_bounded(reply)
+    }
+}
+
+/// The own presence file: one process, which keeps it.
+#[derive(Debug)]
+pub struct Notes;
+
+impl Errand for Notes {
+    const KIND: WorkerKind = WorkerKind::Note;
+    const NAME: &'static str = "the worker that keeps the presence file";
+    const MOST: usize = 1;
+    const SERVES: u64 = u64::MAX;
+    const SPARE: bool = false;
+    const CLOSED_AT_START: bool = true;
+    type Ask = note::Ask;
+    type Reply = Noted;
+    edge!(ToNote);
+
+    fn fits(_ask: &note::Ask, reply: &Noted) -> bool {
+        reply.failed.as_deref().is_none_or(is_short)
+    }
+}
+
+fn is_short(text: &str) -> bool {
+    text.len() <= agents::MAX_TEXT * 4
+}
+
+fn is_bounded(found: &Found) -> bool {
+    let finding = |finding: &Finding| {
+        let texts = [&finding.branch, &finding.last_tool].into_iter().flatten().chain(&finding.files);
+        let client = finding.mcp_client.iter().flat_map(|client| client.version.iter().chain([&client.name]));
+        finding.files.len() <= agents::MAX_FILES
+            && texts.chain(client).chain([&finding.agent]).all(|text| is_short(text))
+    };
+    let unseen = |unseen: &Unseen| is_short(&unseen.what);
+    let findings = found.findings.iter().chain(found.known.iter().flat_map(|known| &known.said));
+    found.findings.len() <= agents::MAX_FINDINGS
+        && found.known.len() <= agents::MAX_KNOWN
+        && found.known.iter().all(|known| known.said.len() <= agents::MAX_FINDINGS)
+        && found.unseen.len() <= agents::MAX_FINDINGS
+        && findings.into_iter().all(finding)
+        && found.unseen.iter().chain(found.known.iter().filter_map(|known| known.unseen.as_ref())).all(unseen)
+}

@@ -1,0 +1,401 @@
+//! Workers that belong to no repository: started on first use, asked, dismissed after idling, replaced when they fall.
+//! Trust: test code.
+
+mod support;
+
+use bulkhead_contract::{
+    failure::{ReadFailure, Reason},
+    isolation::{Demand, Report},
+};
+use bulkhead_ipc::{
+    chunk::split,
+    codec::{decode, encode, encode_answer},
+    edge::{
+        WorkerKind,
+        agents::{self, Found, Scan, ToAgents},
+        errand::{FromErrand, ToErrand},
+        launcher::StatusOf,
+        note::{self, Noted, ToNote},
+    },
+};
+use bulkhead_supervisor::{
+    carrier::{Carrier, Ended, LastWords, Link, Local, StartError, queues},
+    control::Control,
+    errands::{Errand, Errands, Notes, Scans},
+    outcome::CallError,
+};
+use std::{
+    cell::{Cell, RefCell},
+    future::pending,
+    rc::Rc,
+    time::Duration,
+};
+use support::{JAILED, paused, report, settings, settle};
+use tokio::{
+    sync::mpsc,
+    task::spawn_local,
+    time::{Instant, sleep},
+};
+
+/// How the workers that are started next behave; the last one counts for all after it.
+#[derive(Clone, Default)]
+struct House(Rc<State>);
+
+#[derive(Default)]
+struct State {
+    scripts: RefCell<Vec<&'static str>>,
+    started: Cell<usize>,
+    alive: Cell<usize>,
+    cancelled: Cell<usize>,
+    status: RefCell<Option<&'static str>>,
+}
+
+impl House {
+    fn of(scripts: &[&'static str]) -> Self {
+        let house = Self::default();
+        house.0.scripts.replace(scripts.to_vec());
+        house.0.status.replace(Some(JAILED));
+        house
+    }
+
+    fn errands<E: Errand>(&self, demand: Demand) -> Errands<E> {
+        Errands::new(Rc::new(settings(demand)), Rc::new(self.clone()), &report(true))
+    }
+}
+
+impl Carrier for House {
+    fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
+        assert_eq!(path, None, "{kind:?} is for no path");
+        let nth = self.0.started.get();
+        self.0.started.set(nth + 1);
+        let script = {
+            let scripts = self.0.scripts.borrow();
+            scripts.get(nth).or(scripts.last()).copied().expect("a script")
+        };
+        if script == "unstartable" {
+            return Box::pin(async { Err(StartError { why: "no processes left".to_owned(), too_fast: false }) });
+        }
+        self.0.alive.set(self.0.alive.get() + 1);
+        let (wire, mut heard, said) = queues::pair();
+        let (ended, endings) = mpsc::channel(1);
+        let (killer, mut killed) = mpsc::channel::<()>(1);
+        let state = Rc::clone(&self.0);
+        spawn_local(async move {
+            let end = tokio::select! {
+                end = act(kind, script, &state, &mut heard, &said) => end,
+                _ = killed.recv() => Ended::Signal(9),
+            };
+            drop((heard, said));
+            state.alive.set(state.alive.get() - 1);
+            let _ = ended.try_send(end);
+        });
+        let end = move |_| _ = killer.try_send(());
+        let link = Link::new(format!("{script} {nth}"), Some(42), wire, endings, end, Rc::new(LastWords::default()));
+        Box::pin(async { Ok(link) })
+    }
+
+    fn status(&self, _of: StatusOf) -> Local<Result<String, String>> {
+        let status = *self.0.status.borrow();
+        Box::pin(async move { status.map(str::to_owned).ok_or_else(|| "no such process".to_owned()) })
+    }
+
+    fn close(&self) -> Local<()> {
+        Box::pin(async {})
+    }
+}
+
+/// One worker by its script.
+async fn act(
+    kind: WorkerKind,
+    script: &str,
+    state: &State,
+    heard: &mut mpsc::Receiver<Vec<u8>>,
+    said: &mpsc::Sender<Vec<u8>>,
+) -> Ended {
+    let say = async |message: FromErrand| drop(said.send(encode(&message).expect("small")).await);
+    match script {
+        "dies at start" => return Ended::Signal(6),
+        "short at start" => say(FromErrand::Short(report(false))).await,
+        "hangs at start" => pending().await,
+        "greets twice" => {
+            say(FromErrand::Ready(report(true))).await;
+            say(FromErrand::Ready(report(true))).await;
+        }
+        // one whose jail is finished later may say what it likes of it before
+        "short at last" => say(FromErrand::Ready(report(true))).await,
+        _ => say(FromErrand::Ready(report(kind != WorkerKind::Agents))).await,
+    }
+    let mut closed = false;
+    while let Some(frame) = heard.recv().await {
+        let (id, length) = match call(kind, &frame) {
+            Some(call) => call,
+            None => {
+                state.cancelled.set(state.cancelled.get() + 1);
+                if script == "slow and obedient" {
+                    return Ended::Exit(0);
+                }
+                continue;
+            }
+        };
+        let closes = kind == WorkerKind::Agents && script != "never closes";
+        if !std::mem::replace(&mut closed, true) && (closes || script == "closes unasked") {
+            say(FromErrand::Closed { id, report: report(script != "short at last") }).await;
+        }
+        match script {
+            "dies" => return Ended::Signal(11),
+            "forbidden" => return Ended::Signal(31),
+            "slow" => sleep(Duration::from_secs(3_600)).await,
+            "slow and obedient" => continue,
+            "takes a while" => sleep(Duration::from_secs(2)).await,
+            "nonsense" => drop(said.send(vec![250, 3, 3]).await),
+            _ => {}
+        }
+        let failure = || ReadFailure::new(Reason::Corrupt, "scan", "as it was told to");
+        let noted = |failed| encode_answer::<note::Answer>(&Ok(Noted { failed }));
+        let found = Found { at_ms: length as i64, ..Found::default() };
+        let whole = match kind {
+            _ if script == "fails" => encode_answer::<note::Answer>(&Err(failure())),
+            _ if script == "answers another" => noted(Some("x".repeat(1_000_000))),
+            WorkerKind::Agents => encode_answer::<agents::Answer>(&Ok(found)),
+            _ => noted(None),
+        };
+        let whole = whole.expect("within the limit");
+        for (last, bytes) in split(&whole) {
+            say(FromErrand::Part { id, last, bytes: bytes.to_vec() }).await;
+        }
+    }
+    Ended::Exit(0)
+}
+
+/// The call in a frame, with the length of what a scan is about; `None` for a cancellation.
+fn call(kind: WorkerKind, frame: &[u8]) -> Option<(u64, usize)> {
+    match kind {
+        WorkerKind::Agents => match decode::<ToAgents>(frame).expect("the supervisor's") {
+            ToErrand::Call(call) => Some((call.id, call.ask.root.len())),
+            _ => None,
+        },
+        _ => match decode::<ToNote>(frame).expect("the supervisor's") {
+            ToErrand::Call(call) => Some((call.id, 0)),
+            _ => None,
+        },
+    }
+}
+
+fn scan() -> Scan {
+    Scan { root: b"/srv".to_vec(), known: Vec::new(), traced: Vec::new() }
+}
+
+fn note() -> note::Ask {
+    note::Ask::Note(note::Note { client: None, version: None, repos: Vec::new() })
+}
+
+async fn ask<E: Errand>(errands: &Errands<E>, ask: E::Ask) -> Result<E::Reply, CallError> {
+    let (_stopper, control) = Control::pair(None);
+    errands.ask(ask, control).await
+}
+
+#[test]
+fn nobody_is_started_before_the_first_question_and_one_serves_many() {
+    paused(async {
+        let house = House::of(&["good"]);
+        let notes = house.errands::<Notes>(Demand::Required);
+        settle().await;
+        assert_eq!(house.0.started.get(), 0);
+        for _ in 0..5 {
+            assert_eq!(ask(&notes, note()).await.expect("noted"), Noted { failed: None });
+        }
+        assert_eq!((house.0.started.get(), house.0.alive.get()), (1, 1));
+    });
+}
+
+#[test]
+fn one_that_idles_is_dismissed_and_the_next_question_starts_another() {
+    paused(async {
+        let house = House::of(&["good"]);
+        let notes = house.errands::<Notes>(Demand::Required);
+        ask(&notes, note()).await.expect("noted");
+        sleep(settings(Demand::Required).idle_stop + Duration::from_secs(1)).await;
+        settle().await;
+        assert_eq!((house.0.started.get(), house.0.alive.get()), (1, 0));
+        ask(&notes, note()).await.expect("noted");
+        assert_eq!((house.0.started.get(), house.0.alive.get()), (2, 1));
+    });
+}
+
+#[test]
+fn a_kind_that_serves_once_has_a_spare_ready_and_no_more_than_one() {
+    paused(async {
+        let house = House::of(&["good"]);
+        let scans = house.errands::<Scans>(Demand::Required);
+        for n in 1..4 {
+            let found = ask(&scans, scan()).await.expect("found");
+            assert_eq!(found.at_ms, 4);
+            settle().await;
+            assert_eq!((house.0.started.get(), house.0.alive.get()), (n + 1, 1), "one served, one waits");
+        }
+        scans.close();
+        settle().await;
+        assert_eq!(house.0.alive.get(), 0);
+        assert!(matches!(ask(&scans, scan()).await, Err(CallError::Unavailable { .. })));
+    });
+}
+
+#[test]
+fn calls_beyond_the_workers_wait_and_are_answered() {
+    paused(async {
+        let house = House::of(&["takes a while"]);
+        let scans = house.errands::<Scans>(Demand::Required);
+        let since = Instant::now();
+        let asked: Vec<_> = (0..6)
+            .map(|_| {
+                let scans = scans.clone();
+                spawn_local(async move { ask(&scans, scan()).await.is_ok() })
+            })
+            .collect();
+        sleep(Duration::from_secs(1)).await;
+        assert!(house.0.alive.get() <= Scans::MOST + 1, "{}", house.0.alive.get());
+        for asked in asked {
+            assert!(asked.await.expect("no panic"));
+        }
+        let took = since.elapsed().as_secs();
+        assert!((6..20).contains(&took), "{took} s for six questions to two workers of two seconds");
+    });
+}
+
+#[test]
+fn what_a_worker_may_not_say_costs_it_its_life_and_the_call_one_error() {
+    for script in ["nonsense", "answers another", "closes unasked", "greets twice", "dies"] {
+        paused(async {
+            let house = House::of(&[script, "good"]);
+            let notes = house.errands::<Notes>(Demand::Required);
+            let first = ask(&notes, note()).await;
+            assert!(matches!(first, Err(CallError::WorkerDied { .. })), "{script}: {first:?}");
+            settle().await;
+            assert_eq!(house.0.alive.get(), 0, "{script}");
+            assert!(ask(&notes, note()).await.is_ok(), "{script}: the next one serves");
+        });
+    }
+    paused(async {
+        let house = House::of(&["never closes"]);
+        let first = ask(&house.errands::<Scans>(Demand::Off), scan()).await;
+        assert!(matches!(first, Err(CallError::WorkerDied { .. })), "an answer before the jail is finished: {first:?}");
+    });
+}
+
+#[test]
+fn an_answer_that_is_an_error_is_no_fall() {
+    paused(async {
+        let house = House::of(&["fails"]);
+        let notes = house.errands::<Notes>(Demand::Required);
+        for _ in 0..8 {
+            assert!(matches!(ask(&notes, note()).await, Err(CallError::Read(_))));
+        }
+        assert_eq!((house.0.started.get(), house.0.alive.get()), (1, 1));
+    });
+}
+
+#[test]
+fn a_jail_that_falls_short_is_measured_when_it_is_finished() {
+    for script in ["short at start", "short at last"] {
+        paused(async {
+            let house = House::of(&[script]);
+            let scans = house.errands::<Scans>(Demand::Required);
+            let refused = ask(&scans, scan()).await;
+            assert!(matches!(refused, Err(CallError::IsolationMissing { .. })), "{script}: {refused:?}");
+            scans.close();
+            settle().await;
+            assert_eq!(house.0.alive.get(), 0, "{script}");
+        });
+    }
+    paused(async {
+        let house = House::of(&["short at last"]);
+        let scans = house.errands::<Scans>(Demand::BestEffort);
+        assert!(ask(&scans, scan()).await.is_ok(), "it was not demanded");
+    });
+}
+
+#[test]
+fn the_kernels_word_is_waited_for_and_counts() {
+    paused(async {
+        let house = House::of(&["good"]);
+        house.0.status.replace(Some("NoNewPrivs:\t1\nSeccomp:\t0\nCapEff:\t0000000000000000\n"));
+        let refused = ask(&house.errands::<Notes>(Demand::Required), note()).await;
+        let Err(CallError::IsolationMissing { layer, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(layer, "kernel-surface");
+    });
+    paused(async {
+        let own =
+            Errands::<Notes>::new(Rc::new(settings(Demand::Required)), Rc::new(House::of(&["good"])), &report(false));
+        assert!(matches!(ask(&own, note()).await, Err(CallError::IsolationMissing { .. })), "the supervisor's own");
+        let mute = Report::default();
+        let own = Errands::<Notes>::new(Rc::new(settings(Demand::Required)), Rc::new(House::of(&["good"])), &mute);
+        assert!(matches!(ask(&own, note()).await, Err(CallError::IsolationMissing { .. })));
+    });
+}
+
+#[test]
+fn the_deadline_holds_at_every_stage() {
+    for script in ["hangs at start", "slow"] {
+        paused(async {
+            let house = House::of(&[script]);
+            let notes = house.errands::<Notes>(Demand::Required);
+            let since = Instant::now();
+            assert!(matches!(ask(&notes, note()).await, Err(CallError::Deadline { seconds: 30 })), "{script}");
+            assert_eq!(since.elapsed().as_secs(), 30, "{script}");
+            settle().await;
+            assert_eq!(house.0.alive.get(), 0, "{script}");
+        });
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_returns_at_once_and_its_worker_is_asked_then_ended() {
+    for (script, lives_on) in [("slow", Duration::from_millis(400)), ("slow and obedient", Duration::ZERO)] {
+        paused(async {
+            let house = House::of(&[script]);
+            let notes = house.errands::<Notes>(Demand::Required);
+            let (stopper, control) = Control::pair(None);
+            let asking = spawn_local({
+                let notes = notes.clone();
+                async move { notes.ask(note(), control).await }
+            });
+            sleep(Duration::from_secs(1)).await;
+            let since = Instant::now();
+            stopper.stop();
+            assert!(matches!(asking.await.expect("no panic"), Err(CallError::Cancelled)), "{script}");
+            assert_eq!(since.elapsed(), Duration::ZERO, "{script}");
+            sleep(lives_on).await;
+            settle().await;
+            assert_eq!(house.0.alive.get(), usize::from(script == "slow"), "{script}");
+            sleep(Duration::from_millis(200)).await;
+            settle().await;
+            assert_eq!(house.0.alive.get(), 0, "{script}");
+        });
+    }
+}
+
+#[test]
+fn workers_that_keep_dying_are_started_ever_later_and_then_not_at_all() {
+    paused(async {
+        let house = House::of(&["dies at start"]);
+        let notes = house.errands::<Notes>(Demand::Required);
+        let since = Instant::now();
+        for _ in 0..5 {
+            assert!(matches!(ask(&notes, note()).await, Err(CallError::WorkerDied { .. })));
+        }
+        assert!(since.elapsed() >= Duration::from_secs(2), "{:?}", since.elapsed());
+        assert!(matches!(ask(&notes, note()).await, Err(CallError::Unavailable { .. })));
+        assert_eq!(house.0.started.get(), 5);
+    });
+    paused(async {
+        let house = House::of(&["forbidden"]);
+        let notes = house.errands::<Notes>(Demand::Required);
+        assert!(matches!(ask(&notes, note()).await, Err(CallError::WorkerDied { .. })));
+        assert!(matches!(ask(&notes, note()).await, Err(CallError::Unavailable { .. })), "at once, after SIGSYS");
+    });
+    paused(async {
+        let house = House::of(&["unstartable"]);
+        let why = ask(&house.errands::<Notes>(Demand::Required), note()).await;
+        assert!(matches!(why, Err(CallError::Unavailable { why }) if why == "no processes left"));
+    });
+}

@@ -1,0 +1,116 @@
+//! The conversations of both kinds of process: one look, after which it ends; a note, kept for as long as it is wanted.
+//! Trust: the supervisor may be taken over; a message that does not belong ends the process.
+
+use crate::{
+    jail::{self, Jail},
+    note::{NoteError, Notebook},
+    stores::{self, Stores},
+};
+use bulkhead_contract::isolation::Demand;
+use bulkhead_ipc::{
+    Error,
+    channel::WorkerEnds,
+    desk::{Desk, Wanted},
+    edge::{
+        agents::{self, Found, Scan, ToAgents},
+        errand::FromErrand,
+        note::{self, Noted, ToNote},
+    },
+};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Looks, once. `jailed` is false on a thread.
+pub fn run(ends: WorkerEnds<ToAgents, FromErrand>, jailed: bool) {
+    let Some((mut desk, init)) = Desk::open(ends) else { return };
+    let demanded = init.demand == Demand::Required;
+    let jail = if jailed { Jail::begin(init.memory, demanded) } else { Ok(Jail::unconfined()) };
+    match jail {
+        Ok(jail) => {
+            // ends when the supervisor is gone, when it broke the edge, and when the look is done
+            let _ = Looker { desk, init, jail }.serve();
+        }
+        Err(report) => _ = desk.say(&FromErrand::Short(report)),
+    }
+}
+
+struct Looker {
+    desk: Desk<agents::Init, Scan>,
+    init: agents::Init,
+    jail: Jail,
+}
+
+impl Looker {
+    fn serve(mut self) -> Result<(), Error> {
+        self.desk.say(&FromErrand::Ready(self.jail.report.clone()))?;
+        while let Some(wanted) = self.desk.wanted()? {
+            match wanted {
+                Wanted::Call(call) => return self.scan(call.id, &call.ask),
+                Wanted::SelfProbe(id) => {
+                    if self.finish(id, Stores::default())?.is_some() {
+                        let report = self.jail.probe();
+                        self.desk.say(&FromErrand::SelfProbe { id, report })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finishes the jail; `None` where it falls short of the demand, which is said.
+    fn finish(&mut self, id: u64, mut stores: Stores) -> Result<Option<Stores>, Error> {
+        let (dirs, files) = (std::mem::take(&mut stores.dirs), std::mem::take(&mut stores.files));
+        match self.jail.finish(dirs, files) {
+            Ok(None) => Ok(Some(stores)),
+            Ok(Some(report)) => self.desk.say(&FromErrand::Closed { id, report }).map(|()| Some(stores)),
+            Err(report) => self.desk.say(&FromErrand::Short(report)).map(|()| None),
+        }
+    }
+
+    fn scan(mut self, id: u64, _scan: &Scan) -> Result<(), Error> {
+        let stores = Stores::hold(&self.init.stores);
+        let Some(stores) = self.finish(id, stores)? else { return Ok(()) };
+        let found = Found { unseen: stores.unseen, at_ms: now_ms(), ..Found::default() };
+        self.desk.answer(id, &Ok(found))
+    }
+}
+
+/// Keeps the presence file of this server. `jailed` is false on a thread.
+pub fn run_note(ends: WorkerEnds<ToNote, FromErrand>, jailed: bool) {
+    let Some((mut desk, init)) = Desk::open(ends) else { return };
+    let parent = jail::parent();
+    let opened = init.dir.as_deref().and_then(stores::path).map(|path| Notebook::open(&path, init.pid));
+    let handle = opened.as_ref().and_then(|opened| opened.as_ref().ok()?.handle().ok());
+    let report = if jailed { jail::note(init.memory, handle) } else { jail::unconfined_note() };
+    if init.demand == Demand::Required && report.missing().next().is_some() {
+        let _ = desk.say(&FromErrand::Short(report));
+        return;
+    }
+    let mut book = opened.unwrap_or(Err(NoteError::Nowhere));
+    let mut serve = || -> Result<(), Error> {
+        desk.say(&FromErrand::Ready(report.clone()))?;
+        while let Some(wanted) = desk.wanted()? {
+            match wanted {
+                Wanted::Call(call) => {
+                    let done = match (&mut book, &call.ask) {
+                        (Ok(book), note::Ask::Note(note)) => book.write(note, now_ms()),
+                        (Ok(book), note::Ask::Leave) => book.remove(),
+                        (Err(why), _) => Err(why.clone()),
+                    };
+                    desk.answer(call.id, &Ok(Noted { failed: done.err().map(|why| why.to_string()) }))?;
+                }
+                Wanted::SelfProbe(id) => {
+                    desk.say(&FromErrand::SelfProbe { id, report: jail::probe(&report, parent) })?;
+                }
+            }
+        }
+        Ok(())
+    };
+    // ends when the supervisor is gone, or broke the edge
+    let _ = serve();
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
