@@ -87,6 +87,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         roots_invalid: ceiling.invalid.clone().map(|details| RootsInvalid { source: ceiling.source.clone(), details }),
         run_dirs,
         gateway,
+        gateway_token: false,
         audit: audit.settings.clone(),
         log: match choice(flags.log, &env::LOG).map_err(Unusable)?.unwrap_or(cli::Log::Warn) {
             cli::Log::Warn => LogLevel::Warn,

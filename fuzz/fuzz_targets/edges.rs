@@ -8,6 +8,7 @@ use bulkhead_ipc::{
         agents::{self, ToAgents},
         audit::{FromAudit, ToAudit},
         errand::FromErrand,
+        gateway::{Exchange, FromGateway, Outcome, ToGateway},
         launcher::{FromLauncher, ToLauncher},
         ledger::{FromHolder, ToHolder},
         note::{self, ToNote},
@@ -29,6 +30,10 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = codec::decode::<ToAgents>(bytes);
     let _ = codec::decode::<FromErrand>(bytes);
     let _ = codec::decode::<ToNote>(bytes);
+    let _ = codec::decode::<ToGateway>(bytes);
+    let _ = codec::decode::<FromGateway>(bytes);
+    let _ = codec::decode_answer::<Exchange>(bytes).map(|exchange| exchange.check());
+    let _ = codec::decode_answer::<Outcome>(bytes);
     let _ = codec::decode_answer::<agents::Answer>(bytes);
     let _ = codec::decode_answer::<note::Answer>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);

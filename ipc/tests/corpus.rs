@@ -13,6 +13,7 @@ use bulkhead_ipc::{
         agents::{self, ToAgents},
         audit::{self, FromAudit, ToAudit},
         errand::{ErrandCall, FromErrand},
+        gateway::{self, FromGateway, ToGateway},
         launcher::{End, FromLauncher, StatusOf, ToLauncher},
         ledger::{FromHolder, Segment, ToHolder},
         note::{self, ToNote},
@@ -82,7 +83,23 @@ fn seeds() -> Vec<Vec<u8>> {
     let found = agents::Found { findings: vec![finding], unseen: vec![unseen], known: before, at_ms: -1 };
     let noted = note::NotedRepo { path: "/srv".to_owned(), tool: "repo.brief".to_owned(), at_ms: 1 };
     let note = note::Note { client: Some("c".to_owned()), version: None, repos: vec![noted; 3] };
+    let exchange = gateway::Exchange {
+        method: gateway::Method::Post,
+        path: "/v1/mcp/operation/cancel/a".to_owned(),
+        body: Some(b"{}".to_vec()),
+        budget_ms: 5_000,
+        authentic: true,
+    };
+    let why = gateway::Failure::Babble(gateway::Babble::Framing);
+    let body = gateway::Body::Whole(vec![b'x'; 300]);
     let mut seeds = vec![
+        codec::encode_answer(&exchange),
+        codec::encode_answer(&gateway::Outcome::Answered { status: 599, body, authentic: true }),
+        codec::encode_answer(&gateway::Outcome::Failed { why, sent: true }),
+        codec::encode(&ToGateway::Part { id: 300, last: true, bytes: vec![7; 300] }),
+        codec::encode(&ToGateway::Cancel { id: 1 }),
+        codec::encode(&FromGateway::Ready { report: Report::default(), token: true, locked: false }),
+        codec::encode(&FromGateway::Leaving { id: u64::MAX }),
         codec::encode(&ToAgents::Call(Box::new(ErrandCall { id: 1, budget_ms: 300, ask: scan }))),
         codec::encode(&ToNote::Call(Box::new(ErrandCall { id: 2, budget_ms: 300, ask: note::Ask::Note(note) }))),
         codec::encode_answer::<note::Answer>(&Ok(note::Noted { failed: Some("refused".to_owned()) })),
@@ -131,6 +148,11 @@ fn judge(bytes: &[u8]) {
     one::<ToAgents>(bytes);
     one::<ToNote>(bytes);
     one::<FromErrand>(bytes);
+    one::<ToGateway>(bytes);
+    one::<FromGateway>(bytes);
+    one::<gateway::Exchange>(bytes);
+    one::<gateway::Outcome>(bytes);
+    let _ = codec::decode_answer::<gateway::Exchange>(bytes).map(|exchange| exchange.check());
     let _ = codec::decode_answer::<agents::Answer>(bytes);
     let _ = codec::decode_answer::<note::Answer>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
@@ -154,6 +176,10 @@ fn every_seed_is_a_message_of_some_edge() {
             || codec::decode::<ToAgents>(&seed).is_ok()
             || codec::decode::<ToNote>(&seed).is_ok()
             || codec::decode::<FromErrand>(&seed).is_ok()
+            || codec::decode::<ToGateway>(&seed).is_ok()
+            || codec::decode::<FromGateway>(&seed).is_ok()
+            || codec::decode_answer::<gateway::Exchange>(&seed).is_ok()
+            || codec::decode_answer::<gateway::Outcome>(&seed).is_ok()
             || codec::decode_answer::<agents::Answer>(&seed).is_ok()
             || codec::decode_answer::<note::Answer>(&seed).is_ok()
             || codec::decode_answer::<Answer>(&seed).is_ok();

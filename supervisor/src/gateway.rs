@@ -1,6 +1,10 @@
 //! What is asked of the gateway, where a person decides on proposals. This build does not dial: it says so by code.
 //! Trust: the address is the operator's; the id in a question is the caller's and was checked against its row.
 
+mod bridge;
+
+pub use bridge::{Bridge, Interrupted};
+
 use crate::{outcome::CallError, settings::Settings, work::Done};
 use bulkhead_contract::args::Checked;
 use serde_json::{Value, json};

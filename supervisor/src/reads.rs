@@ -3,9 +3,14 @@
 
 use crate::{
     control::Control,
+    gateway::Interrupted,
     outcome::{Answered, CallError},
 };
-use bulkhead_ipc::edge::{agents, read::Ask};
+use bulkhead_ipc::edge::{
+    agents,
+    gateway::{Exchange, Outcome},
+    read::Ask,
+};
 
 /// One question to a repository.
 #[derive(Debug, Clone)]
@@ -25,4 +30,7 @@ pub trait Reads {
 
     /// The same of a worker that looks for other agents.
     fn scan(&self, ask: agents::Scan, control: Control) -> impl Future<Output = Result<agents::Found, CallError>>;
+
+    /// Carries one exchange to the gateway; [`crate::gateway::Bridge::exchange`] says what that promises.
+    fn exchange(&self, exchange: Exchange, control: Control) -> impl Future<Output = Result<Outcome, Interrupted>>;
 }

@@ -58,6 +58,8 @@ pub struct Settings {
     pub run_dirs: Vec<RunDirectory>,
     /// `--gateway`: where proposals would be decided on.
     pub gateway: Option<SocketAddr>,
+    /// `--gateway-token-file` names a file: the application has to show that it knows what stands there.
+    pub gateway_token: bool,
     /// `--audit` and what belongs to it.
     pub audit: AuditSettings,
     /// `--log`: least severity that is written to standard error.

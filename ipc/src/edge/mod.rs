@@ -5,6 +5,7 @@ pub mod agents;
 pub mod asks;
 pub mod audit;
 pub mod errand;
+pub mod gateway;
 mod inits;
 pub mod launcher;
 pub mod ledger;

@@ -4,6 +4,7 @@
 use super::*;
 use crate::{
     control::{Stopper, Tick},
+    gateway::Interrupted,
     mcp,
     outcome::Answered,
     reads::Question,
@@ -15,6 +16,7 @@ use bulkhead_contract::{
 };
 use bulkhead_ipc::edge::{
     agents,
+    gateway::{Exchange, Outcome},
     read::{Ask, Reply},
 };
 use serde_json::json;
@@ -74,6 +76,10 @@ impl Reads for Fake {
 
     async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
         panic!("the stand-in was not taught to answer {ask:?}")
+    }
+
+    async fn exchange(&self, exchange: Exchange, _control: Control) -> Result<Outcome, Interrupted> {
+        panic!("the stand-in was not taught to carry {exchange:?}")
     }
 }
 

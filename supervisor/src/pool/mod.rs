@@ -16,6 +16,7 @@ use crate::{
     carrier::Carrier,
     control::{Control, Tick},
     errands::{Errands, Scans},
+    gateway::{Bridge, Interrupted},
     log,
     outcome::{Answered, CallError},
     poison::Poison,
@@ -25,7 +26,11 @@ use crate::{
     worker::Vigil,
 };
 use bulkhead_contract::isolation::{Demand, Report};
-use bulkhead_ipc::edge::{agents, read::Ask};
+use bulkhead_ipc::edge::{
+    agents,
+    gateway::{Exchange, Outcome},
+    read::Ask,
+};
 use roster::Roster;
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -59,6 +64,8 @@ struct Shared {
     audit: OnceCell<Audit>,
     /// Workers that look for other agents.
     scans: Errands<Scans>,
+    /// The way to the gateway.
+    bridge: Bridge,
 }
 
 struct State {
@@ -110,6 +117,7 @@ impl Pool {
     pub fn new(settings: Rc<Settings>, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
+        let bridge = Bridge::new(Rc::clone(&settings));
         let state = State {
             roster: Roster::new(settings.max_workers, settings.workers_per_repository),
             routes: Routes::default(),
@@ -118,7 +126,8 @@ impl Pool {
             closing: false,
             told_missing: BTreeSet::new(),
         };
-        Self(Rc::new(Shared { settings, carrier, refusal, state: RefCell::new(state), audit: OnceCell::new(), scans }))
+        let (state, audit) = (RefCell::new(state), OnceCell::new());
+        Self(Rc::new(Shared { settings, carrier, refusal, state, audit, scans, bridge }))
     }
 
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
@@ -180,6 +189,10 @@ impl Reads for Pool {
 
     async fn scan(&self, ask: agents::Scan, control: Control) -> Result<agents::Found, CallError> {
         self.0.scans.ask(ask, control).await
+    }
+
+    async fn exchange(&self, exchange: Exchange, control: Control) -> Result<Outcome, Interrupted> {
+        self.0.bridge.exchange(exchange, control).await
     }
 }
 

@@ -311,6 +311,7 @@ pub fn settings(demand: Demand) -> Settings {
         roots_invalid: None,
         run_dirs: vec![],
         gateway: None,
+        gateway_token: false,
         audit: Default::default(),
         log: LogLevel::Warn,
         log_json: false,

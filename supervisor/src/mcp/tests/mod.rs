@@ -14,6 +14,7 @@ use super::{
 use crate::{
     audit::Audit,
     control::{Control, Tick},
+    gateway::Interrupted,
     outcome::{Answered, CallError},
     reads::{Question, Reads},
     settings::{LogLevel, OutputSchemas, Settings, ToolNames},
@@ -26,6 +27,7 @@ use bulkhead_contract::{
 };
 use bulkhead_ipc::edge::{
     agents,
+    gateway::{Exchange, Outcome},
     read::{Ask, Reply},
 };
 use serde_json::{Value, json};
@@ -50,6 +52,7 @@ pub(crate) fn settings() -> Settings {
         roots_invalid: None,
         run_dirs: vec![],
         gateway: None,
+        gateway_token: false,
         audit: Default::default(),
         log: LogLevel::Warn,
         log_json: false,
@@ -171,6 +174,10 @@ impl Reads for Fake {
 
     async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
         panic!("the stand-in was not taught to answer {ask:?}")
+    }
+
+    async fn exchange(&self, exchange: Exchange, _control: Control) -> Result<Outcome, Interrupted> {
+        panic!("the stand-in was not taught to carry {exchange:?}")
     }
 }
 
