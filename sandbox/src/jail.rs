@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod audit;
+pub mod gateway;
 pub mod launcher;
 pub mod note;
 pub mod read;

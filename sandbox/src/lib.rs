@@ -12,6 +12,8 @@ pub mod identity;
 #[cfg(target_os = "linux")]
 pub mod children;
 #[cfg(target_os = "linux")]
+pub mod dial;
+#[cfg(target_os = "linux")]
 pub mod early;
 #[cfg(target_os = "linux")]
 pub mod fork;

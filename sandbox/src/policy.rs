@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod audit;
 pub mod base;
+pub mod gateway;
 pub mod launcher;
 pub mod never;
 pub mod note;
@@ -107,12 +108,13 @@ mod tests {
     use seccompiler::TargetArch;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const KINDS: [(&str, Policy); 7] = [
+    const KINDS: [(&str, Policy); 8] = [
         ("read", read::POLICY),
         ("audit", audit::POLICY),
         ("agents, looking", agents::LOOKING),
         ("agents, reading", agents::READING),
         ("note", note::POLICY),
+        ("gateway", gateway::POLICY),
         ("supervisor", supervisor::POLICY),
         ("launcher", launcher::POLICY),
     ];
