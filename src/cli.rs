@@ -101,10 +101,17 @@ pub struct Flags {
 
     /// Loopback address of the gateway, where a person decides on proposals
     ///
-    /// A literal loopback address or localhost with a port, for example 127.0.0.1:7777. This version notes it and does not
-    /// talk to it yet.
+    /// A literal loopback address or localhost with a port, for example 127.0.0.1:7777.
     #[arg(long, value_name = "ADDRESS", global = true)]
     pub gateway: Option<String>,
+
+    /// File with the token that the gateway must know too
+    ///
+    /// With it, nothing is proposed before whoever listens at the address has shown that it knows the token, which itself is
+    /// never sent. A regular file of your own with mode 600 and at least 32 characters, as `head -c 32 /dev/urandom | base64`
+    /// prints them.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub gateway_token_file: Option<PathBuf>,
 
     /// Whether calls are recorded in the ledger [default: best-effort]
     ///

@@ -37,6 +37,13 @@ pub const GATEWAY: Variable = Variable {
     flag: "--gateway",
     meaning: "Loopback address of the gateway",
 };
+/// What the gateway is known by.
+pub const GATEWAY_TOKEN_FILE: Variable = Variable {
+    name: "BULKHEAD_GATEWAY_TOKEN_FILE",
+    aliases: &[],
+    flag: "--gateway-token-file",
+    meaning: "File with the token that the gateway must know too",
+};
 /// Demand on isolation.
 pub const ISOLATION: Variable =
     Variable { name: "BULKHEAD_ISOLATION", aliases: &[], flag: "--isolation", meaning: "required, best-effort or off" };
@@ -98,7 +105,7 @@ pub const LOG: Variable =
     Variable { name: "BULKHEAD_LOG", aliases: &[], flag: "--log", meaning: "warn, info or debug" };
 
 /// All of them, in the order of the help text.
-pub const ALL: [&Variable; 14] = [
+pub const ALL: [&Variable; 15] = [
     &ROOTS,
     &TRUST_OWNER,
     &ISOLATION,
@@ -109,6 +116,7 @@ pub const ALL: [&Variable; 14] = [
     &TOOLS,
     &RUN_DIR,
     &GATEWAY,
+    &GATEWAY_TOKEN_FILE,
     &AUDIT,
     &AUDIT_LEDGER,
     &AUDIT_SIGN_KEY,

@@ -60,7 +60,10 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
     let demand = demand(flags)?;
     let RunDirs { own: run_dir, settings: run_dirs, mut complaints } =
         run_dir::settle(flags.run_dir.as_deref(), cwd.as_deref(), home.as_deref()).map_err(Unusable)?;
-    let gateway = gateway::settle(flags.gateway.as_deref(), &mut complaints).map_err(Unusable)?;
+    let megabytes =
+        number(flags.worker_memory, &env::WORKER_MEMORY, 64..=1_048_576, limits::DEFAULT_WORKER_MEMORY >> 20)?;
+    let named = (flags.gateway.as_deref(), flags.gateway_token_file.as_deref());
+    let gateway = gateway::settle(named, demand, cwd.as_deref(), megabytes, &mut complaints).map_err(Unusable)?;
     let audit = audit::settle(flags, demand, run_dir.as_deref(), cwd.as_deref()).map_err(Unusable)?;
     let there = run_dirs.iter().filter(|dir| dir.exists);
     let told_run_dirs = there.map(|dir| bytes(dir.path.clone().into())).collect();
@@ -86,8 +89,8 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         roots_text: ceiling.directories.iter().map(|dir| dir.display().to_string()).collect(),
         roots_invalid: ceiling.invalid.clone().map(|details| RootsInvalid { source: ceiling.source.clone(), details }),
         run_dirs,
-        gateway,
-        gateway_token: false,
+        gateway: gateway.address,
+        gateway_token: gateway.token.is_some(),
         audit: audit.settings.clone(),
         log: match choice(flags.log, &env::LOG).map_err(Unusable)?.unwrap_or(cli::Log::Warn) {
             cli::Log::Warn => LogLevel::Warn,
@@ -97,8 +100,6 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         empty_root: flags.empty_root,
         log_json: flags.log_format == Some(cli::LogFormat::Json),
     };
-    let megabytes =
-        number(flags.worker_memory, &env::WORKER_MEMORY, 64..=1_048_576, limits::DEFAULT_WORKER_MEMORY >> 20)?;
     let init = Init {
         demand,
         empty_root: flags.empty_root,
@@ -112,7 +113,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         threads: u32::try_from(cores).unwrap_or(1),
     };
     let (agents, note) = agents::settle(demand, home.as_deref(), &settings.run_dirs);
-    let inits = Inits { read: init, audit: audit.init.clone(), agents, note };
+    let inits = Inits { read: init, audit: audit.init.clone(), agents, note, gateway };
     Ok(Options { settings, inits, audit, ceiling, run_dir, complaints })
 }
 

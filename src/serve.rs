@@ -52,6 +52,7 @@ pub fn means(options: &Options) -> std::io::Result<Means> {
         audit: |ends| bulkhead_worker_audit::run(ends, bulkhead_worker_audit::Files::Own),
         agents: |ends| bulkhead_worker_agents::run(ends, false),
         note: |ends| bulkhead_worker_agents::run_note(ends, false),
+        gateway: |ends| bulkhead_worker_gateway::run(bulkhead_worker_gateway::Ends::Thread(ends)),
     };
     Ok(Means::Threads { table, inits: Box::new(options.inits.clone()) })
 }

@@ -29,18 +29,35 @@ pub fn run(kind: WorkerKind) -> ExitCode {
     if !launcher.is_some_and(bulkhead_sandbox::inherited::parent_is) {
         return ExitCode::FAILURE;
     }
-    let (source, sink) = (Inbox::new(requests), Stream(answers));
+    let pipes = |requests, answers| (Inbox::new(requests), Stream(answers));
     match kind {
-        WorkerKind::Read => bulkhead_worker_read::run(WorkerEnds::new(source, sink), true),
+        WorkerKind::Read => {
+            let (source, sink) = pipes(requests, answers);
+            bulkhead_worker_read::run(WorkerEnds::new(source, sink), true);
+        }
         WorkerKind::Audit => {
             let socket = match bulkhead_sandbox::inherited::holder_socket() {
                 Ok(socket) => socket,
                 Err(e) => return refuse(e),
             };
+            let (source, sink) = pipes(requests, answers);
             bulkhead_worker_audit::run(WorkerEnds::new(source, sink), bulkhead_worker_audit::Files::Held(socket));
         }
-        WorkerKind::Agents => bulkhead_worker_agents::run(WorkerEnds::new(source, sink), true),
-        WorkerKind::Note => bulkhead_worker_agents::run_note(WorkerEnds::new(source, sink), true),
+        WorkerKind::Agents => {
+            let (source, sink) = pipes(requests, answers);
+            bulkhead_worker_agents::run(WorkerEnds::new(source, sink), true);
+        }
+        WorkerKind::Note => {
+            let (source, sink) = pipes(requests, answers);
+            bulkhead_worker_agents::run_note(WorkerEnds::new(source, sink), true);
+        }
+        WorkerKind::Gateway => {
+            let dialler = match bulkhead_sandbox::inherited::holder_socket() {
+                Ok(socket) => socket,
+                Err(e) => return refuse(e),
+            };
+            bulkhead_worker_gateway::run(bulkhead_worker_gateway::Ends::Process { requests, answers, dialler });
+        }
     }
     ExitCode::SUCCESS
 }

@@ -7,6 +7,7 @@ use bulkhead_ipc::{
     edge::{
         agents::{self, ToAgents},
         audit::{FromAudit, ToAudit},
+        dialler::{FromDialler, ToDialler},
         errand::FromErrand,
         gateway::{Exchange, FromGateway, Outcome, ToGateway},
         launcher::{FromLauncher, ToLauncher},
@@ -30,6 +31,8 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = codec::decode::<ToAgents>(bytes);
     let _ = codec::decode::<FromErrand>(bytes);
     let _ = codec::decode::<ToNote>(bytes);
+    let _ = codec::decode::<ToDialler>(bytes);
+    let _ = codec::decode::<FromDialler>(bytes);
     let _ = codec::decode::<ToGateway>(bytes);
     let _ = codec::decode::<FromGateway>(bytes);
     let _ = codec::decode_answer::<Exchange>(bytes).map(|exchange| exchange.check());

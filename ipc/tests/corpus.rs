@@ -12,6 +12,7 @@ use bulkhead_ipc::{
         FileId, WorkerKind,
         agents::{self, ToAgents},
         audit::{self, FromAudit, ToAudit},
+        dialler::{FromDialler, NoStream, ToDialler},
         errand::{ErrandCall, FromErrand},
         gateway::{self, FromGateway, ToGateway},
         launcher::{End, FromLauncher, StatusOf, ToLauncher},
@@ -97,6 +98,8 @@ fn seeds() -> Vec<Vec<u8>> {
         codec::encode_answer(&gateway::Outcome::Answered { status: 599, body, authentic: true }),
         codec::encode_answer(&gateway::Outcome::Failed { why, sent: true }),
         codec::encode(&ToGateway::Part { id: 300, last: true, bytes: vec![7; 300] }),
+        codec::encode(&ToDialler::Dial { ticket: u64::MAX }),
+        codec::encode(&FromDialler::Failed { ticket: 1, why: NoStream::Refused { errno: 111 } }),
         codec::encode(&ToGateway::Cancel { id: 1 }),
         codec::encode(&FromGateway::Ready { report: Report::default(), token: true, locked: false }),
         codec::encode(&FromGateway::Leaving { id: u64::MAX }),
@@ -148,6 +151,8 @@ fn judge(bytes: &[u8]) {
     one::<ToAgents>(bytes);
     one::<ToNote>(bytes);
     one::<FromErrand>(bytes);
+    one::<ToDialler>(bytes);
+    one::<FromDialler>(bytes);
     one::<ToGateway>(bytes);
     one::<FromGateway>(bytes);
     one::<gateway::Exchange>(bytes);
@@ -176,6 +181,8 @@ fn every_seed_is_a_message_of_some_edge() {
             || codec::decode::<ToAgents>(&seed).is_ok()
             || codec::decode::<ToNote>(&seed).is_ok()
             || codec::decode::<FromErrand>(&seed).is_ok()
+            || codec::decode::<ToDialler>(&seed).is_ok()
+            || codec::decode::<FromDialler>(&seed).is_ok()
             || codec::decode::<ToGateway>(&seed).is_ok()
             || codec::decode::<FromGateway>(&seed).is_ok()
             || codec::decode_answer::<gateway::Exchange>(&seed).is_ok()

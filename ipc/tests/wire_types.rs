@@ -65,6 +65,8 @@ fn no_wire_type_reaches_itself() {
         "FromHolder",
         "ToErrand",
         "FromErrand",
+        "ToDialler",
+        "FromDialler",
         "ToGateway",
         "FromGateway",
         "Exchange",

@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod dialler;
+#[cfg(target_os = "linux")]
 mod ledger;
 #[cfg(target_os = "linux")]
 mod outbox;

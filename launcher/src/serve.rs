@@ -3,6 +3,7 @@
 
 use crate::{
     Table,
+    dialler::{self, Dialler},
     ledger::{Holder, Over},
     outbox::Outbox,
     rate::Rate,
@@ -103,6 +104,13 @@ impl From<Errno> for Stop {
     }
 }
 
+/// What serves a worker from here, over a socket of its own.
+enum Peer {
+    None,
+    Holder(Box<Holder>),
+    Dialler(Box<Dialler>),
+}
+
 struct Launcher {
     socket: OwnedFd,
     image: Image,
@@ -114,6 +122,8 @@ struct Launcher {
     rate: Rate,
     /// The one worker-audit, and what is held for it until it closes its end.
     auditor: Option<(i32, Option<Holder>)>,
+    /// The one worker-gateway, and what dials for it until it closes its end.
+    caller: Option<(i32, Option<Dialler>)>,
     supervisor: u32,
     packet: Vec<u8>,
 }
@@ -130,6 +140,7 @@ impl Launcher {
             outbox: Outbox::default(),
             rate: Rate::new(Instant::now()),
             auditor: None,
+            caller: None,
             supervisor: parent_id(),
             packet: vec![0; MAX_PACKET],
         })
@@ -150,15 +161,37 @@ impl Launcher {
         let mut fds = vec![PollFd::new(self.socket.as_fd(), wanted), PollFd::new(self.deaths.fd(), PollFlags::POLLIN)];
         let holder = self.auditor.as_ref().and_then(|(_, holder)| holder.as_ref());
         fds.extend(holder.map(|holder| PollFd::new(holder.fd(), PollFlags::POLLIN)));
-        match poll(&mut fds, PollTimeout::NONE) {
+        let with_holder = fds.len();
+        let calls = self.caller.as_ref().and_then(|(_, dialler)| dialler.as_ref()).map(Dialler::wanted);
+        let mut timeout = PollTimeout::NONE;
+        if let Some(calls) = &calls {
+            let requests = calls.requests.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+            fds.extend(requests.or(calls.answers.map(|fd| PollFd::new(fd, PollFlags::POLLOUT))));
+            fds.extend(calls.dials.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLOUT)));
+            if let Some(until) = calls.until {
+                // rounded up, so that it is over when the wait is
+                let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+                timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            }
+        }
+        match poll(&mut fds, timeout) {
             Ok(_) => {}
             Err(Errno::EINTR) => return Ok(()),
             Err(e) => return Err(e.into()),
         }
         let seen = |at: usize| fds.get(at).map_or(PollFlags::empty(), |fd| fd.revents().unwrap_or(PollFlags::all()));
-        let (socket, deaths, holder) = (seen(0), seen(1), seen(2));
+        let (socket, deaths) = (seen(0), seen(1));
+        let holder = if with_holder > 2 { seen(2) } else { PollFlags::empty() };
+        let called = calls.map(|calls| {
+            let heard = !seen(with_holder).is_empty() && calls.requests.is_some();
+            let ready: Vec<bool> = (1..=calls.dials.len()).map(|at| !seen(with_holder + at).is_empty()).collect();
+            (heard, ready)
+        });
         if !holder.is_empty() {
             self.hold()?;
+        }
+        if let Some((heard, ready)) = called {
+            self.dial(heard, &ready)?;
         }
         if !deaths.is_empty() {
             self.reap()?;
@@ -176,6 +209,9 @@ impl Launcher {
         for (pid, ended) in self.deaths.drain() {
             if self.auditor.as_ref().is_some_and(|(auditor, _)| *auditor == pid) {
                 self.auditor = None;
+            }
+            if self.caller.as_ref().is_some_and(|(caller, _)| *caller == pid) {
+                self.caller = None;
             }
             // one that was never announced ended while it was being set up; its asker has heard `SpawnFailed`
             if self.children.remove(&pid) {
@@ -244,10 +280,13 @@ impl Launcher {
             .table
             .first_frame(kind, path)
             .map_err(|_| SpawnError { step: "first frame", errno: Errno::EMSGSIZE as i32 })?;
-        let ends = self.holder_ends(kind)?;
-        let child = spawn::worker(&self.image, kind.name(), ends.as_ref().map(|(_, theirs)| theirs.as_fd()))?;
-        if let Some((holder, _theirs)) = ends {
-            self.auditor = Some((child.pid, Some(holder)));
+        let (peer, theirs) = self.peer(kind)?;
+        let child = spawn::worker(&self.image, kind.name(), theirs.as_ref().map(AsFd::as_fd))?;
+        drop(theirs);
+        match peer {
+            Peer::None => {}
+            Peer::Holder(holder) => self.auditor = Some((child.pid, Some(*holder))),
+            Peer::Dialler(dialler) => self.caller = Some((child.pid, Some(*dialler))),
         }
         match fill(&child, &frame) {
             Ok(()) => Ok((child.pid, [child.requests, child.answers, child.stderr])),
@@ -259,18 +298,24 @@ impl Launcher {
         }
     }
 
-    /// For a worker-audit: what is held for it, and its end of the socket to that. There is one at a time.
-    fn holder_ends(&self, kind: WorkerKind) -> Result<Option<(Holder, OwnedFd)>, SpawnError> {
-        if kind != WorkerKind::Audit {
-            return Ok(None);
+    /// What serves a worker of this kind from here, and its end of the socket to that. There is one of each at a time.
+    fn peer(&self, kind: WorkerKind) -> Result<(Peer, Option<OwnedFd>), SpawnError> {
+        let (step, taken) = match kind {
+            WorkerKind::Audit => ("socket of the ledger", self.auditor.is_some()),
+            WorkerKind::Gateway => ("socket of the gateway", self.caller.is_some()),
+            WorkerKind::Read | WorkerKind::Agents | WorkerKind::Note => return Ok((Peer::None, None)),
+        };
+        if taken {
+            return Err(SpawnError { step, errno: Errno::EBUSY as i32 });
         }
-        let failed = |errno: i32| SpawnError { step: "socket of the ledger", errno };
-        if self.auditor.is_some() {
-            return Err(failed(Errno::EBUSY as i32));
-        }
-        let (ours, theirs) = handover::pair().map_err(|e| failed(e.raw_os_error().unwrap_or(Errno::EIO as i32)))?;
-        let holder = Holder::new(ours, self.table.ledger());
-        Ok(Some((holder.map_err(|e| failed(e.raw_os_error().unwrap_or(Errno::EIO as i32)))?, theirs)))
+        let failed = |e: io::Error| SpawnError { step, errno: e.raw_os_error().unwrap_or(Errno::EIO as i32) };
+        let (ours, theirs) = handover::pair().map_err(failed)?;
+        let peer = if kind == WorkerKind::Audit {
+            Holder::new(ours, self.table.ledger()).map(|holder| Peer::Holder(Box::new(holder)))
+        } else {
+            Dialler::new(ours, self.table.gateway(), Instant::now()).map(|dialler| Peer::Dialler(Box::new(dialler)))
+        };
+        Ok((peer.map_err(failed)?, Some(theirs)))
     }
 
     /// Answers what the worker-audit asks; ends it where it does not keep to the edge.
@@ -279,6 +324,18 @@ impl Launcher {
         let Some(Err(over)) = held.as_mut().map(Holder::serve) else { return Ok(()) };
         *held = None;
         if over == Over::Broken {
+            children::kill_child(*pid)?;
+        }
+        Ok(())
+    }
+
+    /// Dials for the worker-gateway; ends it where it does not keep to the edge.
+    fn dial(&mut self, heard: bool, ready: &[bool]) -> Result<(), Stop> {
+        let Some((pid, calls)) = &mut self.caller else { return Ok(()) };
+        let turned = calls.as_mut().map(|dialler| dialler.turn(heard, ready, Instant::now()));
+        let Some(Err(over)) = turned else { return Ok(()) };
+        *calls = None;
+        if over == dialler::Over::Broken {
             children::kill_child(*pid)?;
         }
         Ok(())

@@ -59,6 +59,12 @@ impl Table {
         self.0.audit.ledger.clone().map(|path| std::ffi::OsString::from_vec(path).into())
     }
 
+    /// Where the gateway listens; `None` where none is configured.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn gateway(&self) -> Option<std::net::SocketAddr> {
+        self.0.gateway.address
+    }
+
     /// The whole first frame, length word included, for a worker that is for `path`.
     ///
     /// # Errors
@@ -76,7 +82,7 @@ mod tests {
     use bulkhead_ipc::{
         codec,
         edge::{
-            agents, audit, note,
+            agents, audit, gateway, note,
             read::{Init, OwnerTrust, ToRead},
         },
     };
@@ -86,7 +92,8 @@ mod tests {
         let audit = audit::Init { demand, ledger: None, sign_key: None, compat: false, memory: 1 << 28 };
         let agents = agents::Init { demand, stores: Vec::new(), presence: Vec::new(), pid: 1, memory: 1 << 28 };
         let note = note::Init { demand, dir: None, pid: 1, memory: 1 << 28 };
-        Inits { read: init(ceiling), audit, agents, note }
+        let gateway = gateway::Init { demand, address: None, token: None, memory: 1 << 28 };
+        Inits { read: init(ceiling), audit, agents, note, gateway }
     }
 
     fn init(ceiling: usize) -> Init {

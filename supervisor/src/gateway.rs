@@ -2,6 +2,8 @@
 //! Trust: the address is the operator's; the id in a question is the caller's and was checked against its row.
 
 mod bridge;
+mod crew;
+pub(crate) mod talk;
 
 pub use bridge::{Bridge, Interrupted};
 

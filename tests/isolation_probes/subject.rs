@@ -6,7 +6,7 @@ use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec,
     edge::{
-        Inits, agents, audit, note,
+        Inits, agents, audit, gateway, note,
         read::{Init, OwnerTrust, ToRead},
     },
     frame,
@@ -70,7 +70,8 @@ pub fn inits(read: Init) -> Inits {
     let (stores, presence) = (Vec::new(), Vec::new());
     let agents = agents::Init { demand: Demand::Required, stores, presence, pid: 1, memory: MEMORY };
     let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: MEMORY };
-    Inits { read, audit: audit_init(), agents, note }
+    let gateway = gateway::Init { demand: Demand::Required, address: None, token: None, memory: MEMORY };
+    Inits { read, audit: audit_init(), agents, note, gateway }
 }
 
 /// worker-read, started by the launcher.

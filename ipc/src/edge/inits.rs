@@ -1,7 +1,7 @@
 //! What each kind of worker is told first: the one list of kinds that launcher, threads and front door share.
 //! Trust: built by the front door from the command line; the only later addition is an opaque path.
 
-use super::{WorkerKind, agents, audit, note, read};
+use super::{WorkerKind, agents, audit, gateway, note, read};
 use crate::{Error, codec};
 
 /// The first message of each kind.
@@ -15,6 +15,8 @@ pub struct Inits {
     pub agents: agents::Init,
     /// Of the worker that keeps the presence file.
     pub note: note::Init,
+    /// Of worker-gateway.
+    pub gateway: gateway::Init,
 }
 
 impl Inits {
@@ -28,6 +30,7 @@ impl Inits {
             WorkerKind::Audit => codec::encode(&audit::ToAudit::Init(Box::new(self.audit.clone()))),
             WorkerKind::Agents => codec::encode(&agents::ToAgents::Init(Box::new(self.agents.clone()))),
             WorkerKind::Note => codec::encode(&note::ToNote::Init(Box::new(self.note.clone()))),
+            WorkerKind::Gateway => codec::encode(&gateway::ToGateway::Init(Box::new(self.gateway.clone()))),
         }
     }
 }

@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod asks;
 pub mod audit;
+pub mod dialler;
 pub mod errand;
 pub mod gateway;
 mod inits;
@@ -27,11 +28,14 @@ pub enum WorkerKind {
     Agents,
     /// Keeps the presence file of this server.
     Note,
+    /// Talks to the application behind the gateway's address.
+    Gateway,
 }
 
 impl WorkerKind {
     /// All kinds, in the order of the launcher's table.
-    pub const ALL: [WorkerKind; 4] = [WorkerKind::Read, WorkerKind::Audit, WorkerKind::Agents, WorkerKind::Note];
+    pub const ALL: [WorkerKind; 5] =
+        [WorkerKind::Read, WorkerKind::Audit, WorkerKind::Agents, WorkerKind::Note, WorkerKind::Gateway];
 
     /// Name of the policy, the edge and the process, without the `worker-` prefix; of the crate too, but for the note, which
     /// is a second kind of process of worker-agents.
@@ -42,6 +46,7 @@ impl WorkerKind {
             WorkerKind::Audit => "audit",
             WorkerKind::Agents => "agents",
             WorkerKind::Note => "note",
+            WorkerKind::Gateway => "gateway",
         }
     }
 

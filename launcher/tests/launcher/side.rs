@@ -5,7 +5,7 @@ use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec,
     edge::{
-        Inits, WorkerKind, agents, audit,
+        Inits, WorkerKind, agents, audit, gateway,
         launcher::{FromLauncher, MAX_PACKET, ToLauncher},
         note,
         read::{Init, OwnerTrust, ToRead},
@@ -55,7 +55,8 @@ pub fn inits() -> Inits {
     let (stores, presence) = (Vec::new(), Vec::new());
     let agents = agents::Init { demand: Demand::Required, stores, presence, pid: 1, memory: 1 << 28 };
     let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: 1 << 28 };
-    Inits { read: init(), audit: audit_init(), agents, note }
+    let gateway = gateway::Init { demand: Demand::Required, address: None, token: None, memory: 1 << 28 };
+    Inits { read: init(), audit: audit_init(), agents, note, gateway }
 }
 
 /// A running launcher.

@@ -112,6 +112,10 @@ pub trait Wire {
     /// The next frame; `None` when the worker closed its end between frames.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>>;
 
+    /// Whether a frame of the greatest length can be queued now. Where it cannot, polling for frames makes room, and wakes
+    /// when there is some.
+    fn has_room(&self) -> bool;
+
     /// True where a frame, or the rest of one, found the worker's end closed: the worker has never read all of it.
     fn is_unheard(&self) -> bool;
 }
@@ -173,6 +177,34 @@ impl Link {
     /// As [`Link::post`].
     pub fn post_frame(&mut self, body: Vec<u8>) -> Result<(), Error> {
         self.wire.post(body)
+    }
+
+    /// Posts what `further` gives, as there is room, while the next message is waited for: as [`Link::next_frame`], for one
+    /// who has more to say than a wire holds. May be dropped and called again.
+    ///
+    /// # Errors
+    /// As [`Link::post`] and [`Link::next_frame`].
+    pub async fn frame_while_posting(
+        &mut self,
+        mut further: impl FnMut() -> Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        poll_fn(|cx| {
+            loop {
+                let mut posted = false;
+                while self.wire.has_room()
+                    && let Some(body) = further()
+                {
+                    self.wire.post(body)?;
+                    posted = true;
+                }
+                let heard = self.wire.poll_frame(cx);
+                // polling may have made room for more
+                if heard.is_ready() || !posted {
+                    return heard;
+                }
+            }
+        })
+        .await
     }
 
     /// The next message, not decoded; `None` when the worker closed its end. May be dropped and called again.

@@ -17,6 +17,8 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 /// Bytes that are read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
+/// Bytes of a frame's length word.
+const LENGTH: usize = 4;
 /// Bytes that may wait for a worker that does not read.
 const MAX_UNSENT: usize = 2 * MAX_FRAME;
 
@@ -91,6 +93,10 @@ impl Wire for Pipes {
                 Err(_empty) => {}
             }
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.unsent.len() + LENGTH + MAX_FRAME <= MAX_UNSENT
     }
 
     fn is_unheard(&self) -> bool {

@@ -10,6 +10,7 @@ use bulkhead_ipc::{
         agents::ToAgents,
         audit::{FromAudit, ToAudit},
         errand::FromErrand,
+        gateway::{FromGateway, ToGateway},
         launcher::StatusOf,
         note::ToNote,
         read::{FromRead, ToRead},
@@ -48,6 +49,8 @@ pub struct WorkerTable {
     pub agents: fn(WorkerEnds<ToAgents, FromErrand>),
     /// Of the worker that keeps the presence file.
     pub note: fn(WorkerEnds<ToNote, FromErrand>),
+    /// Of worker-gateway.
+    pub gateway: fn(WorkerEnds<ToGateway, FromGateway>),
 }
 
 impl fmt::Debug for WorkerTable {
@@ -96,6 +99,7 @@ impl Threads {
                 WorkerKind::Audit => (table.audit)(WorkerEnds::new(heard, said)),
                 WorkerKind::Agents => (table.agents)(WorkerEnds::new(heard, said)),
                 WorkerKind::Note => (table.note)(WorkerEnds::new(heard, said)),
+                WorkerKind::Gateway => (table.gateway)(WorkerEnds::new(heard, said)),
             }
         };
         let body = move || {

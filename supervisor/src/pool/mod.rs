@@ -117,7 +117,7 @@ impl Pool {
     pub fn new(settings: Rc<Settings>, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
-        let bridge = Bridge::new(Rc::clone(&settings));
+        let bridge = Bridge::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let state = State {
             roster: Roster::new(settings.max_workers, settings.workers_per_repository),
             routes: Routes::default(),
@@ -133,6 +133,7 @@ impl Pool {
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
     pub fn tell(&self, audit: Audit) {
         self.0.scans.tell(audit.clone());
+        self.0.bridge.tell(audit.clone());
         let _ = self.0.audit.set(audit);
     }
 
@@ -145,6 +146,7 @@ impl Pool {
         };
         drop(waiting);
         self.0.scans.close();
+        self.0.bridge.close();
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
             log::warn("workers refuse to end; the kernel ends them with the launcher");
         }

@@ -11,7 +11,7 @@ use bulkhead_ipc::{
     chunk::split,
     codec::{decode, encode, encode_answer},
     edge::{
-        FileId, Inits, WorkerKind, agents, audit,
+        FileId, Inits, WorkerKind, agents, audit, gateway,
         launcher::StatusOf,
         note,
         read::{Answer, Ask, Call, FromRead, Init, OwnerTrust, Ready, Reply, Repository, ToRead},
@@ -273,7 +273,8 @@ pub fn inits() -> Inits {
     let (stores, presence) = (Vec::new(), Vec::new());
     let agents = agents::Init { demand: Demand::Off, stores, presence, pid: 1, memory: 0 };
     let note = note::Init { demand: Demand::Off, dir: None, pid: 1, memory: 0 };
-    Inits { read: init(), audit: audit_init(), agents, note }
+    let gateway = gateway::Init { demand: Demand::Off, address: None, token: None, memory: 0 };
+    Inits { read: init(), audit: audit_init(), agents, note, gateway }
 }
 
 pub fn init() -> Init {
