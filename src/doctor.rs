@@ -5,7 +5,7 @@ use crate::options::Options;
 use bulkhead_contract::isolation::{Demand, Report};
 use bulkhead_supervisor::{
     audit::Mode,
-    doctor::{AuditFacts, DoctorFacts, ProcessFacts},
+    doctor::{AuditFacts, DoctorFacts, GatewayFacts, ProcessFacts},
 };
 use serde_json::{Value, json};
 use std::{fmt::Write as _, process::ExitCode};
@@ -121,6 +121,7 @@ impl Setting {
             "rootsInvalid": self.roots_invalid,
             "runDirectory": self.run_dir,
             "audit": { "mode": self.audit.name(), "facts": facts.audit },
+            "gateway": facts.gateway,
             "repository": facts.repository,
             "processes": facts.processes,
         })
@@ -157,6 +158,7 @@ impl Setting {
         if let Some(head) = facts.audit.as_ref().and_then(|audit| audit.head.as_deref()) {
             line("checkpoint", head);
         }
+        line("gateway", &gateway(&facts.gateway));
         line("repository", facts.repository.as_deref().unwrap_or("none here"));
         let mut workers = 0;
         for process in &facts.processes {
@@ -172,6 +174,17 @@ impl Setting {
         }
         out
     }
+}
+
+/// Where proposals would go, in one line.
+fn gateway(facts: &GatewayFacts) -> String {
+    let Some(address) = &facts.address else { return "none: nothing is proposed".to_owned() };
+    let known = match (facts.token, facts.token_locked) {
+        (false, _) => "whoever listens there is believed; --gateway-token-file asks for proof",
+        (true, true) => "it must know the token, which is kept out of swap here",
+        (true, false) => "it must know the token, which may be swapped out here",
+    };
+    format!("{address} — {known}")
 }
 
 fn of_process(out: &mut String, facts: &ProcessFacts) {
@@ -195,7 +208,8 @@ fn of_process(out: &mut String, facts: &ProcessFacts) {
         let _ = writeln!(
             out,
             "  no walls        it starts workers, so it keeps the files and programs of its user; it hears spawn,\n  \
-                              kill and status of the supervisor, and worker-audit's requests for the ledger's files"
+                              kill and status of the supervisor, worker-audit's requests for the ledger's files, and\n  \
+                              worker-gateway's for streams to the one address"
         );
     }
     of_report(out, "confined by", facts.report.as_ref());

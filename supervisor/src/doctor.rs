@@ -5,6 +5,7 @@ use crate::{
     audit::{Mode, clerk::Clerk},
     carrier::{Carrier, Ending},
     errands::{Errand, Notes, Scans, Talk},
+    gateway::talk::{Talk as GatewayTalk, Unready},
     lockdown,
     settings::Settings,
     worker::{Fall, ProcStatus, Vigil, Worker},
@@ -35,6 +36,8 @@ pub struct DoctorFacts {
     pub repository: Option<String>,
     /// The ledger; `None` where nothing is to be recorded.
     pub audit: Option<AuditFacts>,
+    /// The gateway, as far as it can be told without dialling.
+    pub gateway: GatewayFacts,
     /// What went wrong while looking, in our own words.
     pub failures: Vec<String>,
 }
@@ -53,6 +56,18 @@ pub struct AuditFacts {
     pub head: Option<String>,
     /// Why calls would not be recorded.
     pub problem: Option<String>,
+}
+
+/// The way to the application where a person decides on proposals.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewayFacts {
+    /// Where it is said to listen; `None` where no gateway is configured.
+    pub address: Option<String>,
+    /// It has to show that it knows a token.
+    pub token: bool,
+    /// The token's memory is kept out of swap.
+    pub token_locked: bool,
 }
 
 /// One live process.
@@ -105,6 +120,7 @@ pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
     }
     of_errand::<Scans>(view, "worker-agents", &mut facts).await;
     of_errand::<Notes>(view, "worker-note", &mut facts).await;
+    of_gateway(view, &mut facts).await;
     if view.settings.audit.mode != Mode::Off {
         of_audit(view, &mut facts).await;
     }
@@ -189,6 +205,41 @@ async fn of_errand<E: Errand>(view: View<'_>, process: &str, facts: &mut DoctorF
         Err(fall) => facts.failures.push(told(process, &fall)),
     }
     facts.processes.push(seen);
+    talk.end(Ending::Kill).await;
+}
+
+/// Looks at the process that talks to the gateway, whether one is configured or not; nothing is dialled.
+async fn of_gateway(view: View<'_>, facts: &mut DoctorFacts) {
+    const PROCESS: &str = "worker-gateway";
+    let told = |unready: Unready| match unready {
+        Unready::Fell(fall) => told(PROCESS, &fall),
+        Unready::Token(why) => format!("the token for the gateway cannot be used, so nothing is proposed: {why}"),
+    };
+    let (talk, unready) = match GatewayTalk::start(view.carrier, view.settings.demand).await {
+        Ok(talk) => (Some(talk), None),
+        Err((talk, unready)) => (talk, Some(unready)),
+    };
+    facts.gateway = GatewayFacts {
+        address: view.settings.gateway.map(|address| address.to_string()),
+        token: view.settings.gateway_token,
+        token_locked: talk.as_ref().and_then(|talk| talk.token).unwrap_or(false),
+    };
+    let failed = unready.is_some();
+    facts.failures.extend(unready.map(told));
+    let Some(mut talk) = talk else { return };
+    let of = talk.link.pid().map_or(StatusOf::Supervisor, |pid| StatusOf::Worker { pid });
+    let seen = of_process(view, PROCESS, of).await;
+    let mut seen = ProcessFacts { report: talk.report.clone(), ..seen };
+    if !failed {
+        match talk.probe().await {
+            Ok(probe) => seen.probe = Some(probe),
+            Err(fall) => facts.failures.push(self::told(PROCESS, &fall)),
+        }
+    }
+    // one whose token cannot be used ends before it has a jail to show
+    if seen.report.is_some() {
+        facts.processes.push(seen);
+    }
     talk.end(Ending::Kill).await;
 }
 

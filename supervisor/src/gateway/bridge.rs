@@ -92,8 +92,8 @@ pub(super) struct Asked {
 pub(super) enum Verdict {
     Outcome(Outcome),
     Lost(CallError),
-    /// The worker had ended before it could hear of it; another one may be asked.
-    Unheard(CallError),
+    /// The worker had ended before a byte of it could leave; another one may be asked.
+    Unsent(CallError),
 }
 
 impl Bridge {
@@ -154,7 +154,7 @@ impl Bridge {
         exchange.check().map_err(|unfit| unsent(CallError::Unavailable { why: unfit.to_string() }))?;
         let deadline = Instant::now() + Duration::from_millis(u64::from(exchange.budget_ms));
         let mut why = CallError::Cancelled;
-        // a worker that had ended before it could hear of this is followed by another one, once
+        // a worker that ended before a byte of this could leave is followed by another one, once
         for _ in 0..2 {
             let sent = Rc::new(Cell::new(false));
             let asked = self.0.ask(&exchange, deadline, &sent, &mut control).await;
@@ -180,7 +180,7 @@ impl Bridge {
             match verdict {
                 Verdict::Outcome(outcome) => return Ok(outcome),
                 Verdict::Lost(why) => return Err(Interrupted { why, sent: sent.get() }),
-                Verdict::Unheard(fallen) => why = fallen,
+                Verdict::Unsent(fallen) => why = fallen,
             }
         }
         Err(unsent(why))

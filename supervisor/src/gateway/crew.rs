@@ -62,16 +62,15 @@ pub(super) async fn serve(shared: Rc<Shared>, mut told: mpsc::UnboundedReceiver<
     let late: Vec<Asked> = late.collect();
     let ending = match end {
         End::Idle | End::Closed => {
-            open.lose(&CallError::Unavailable { why: "the server is ending".to_owned() }, false);
-            late.into_iter().for_each(|asked| asked.reply_unheard(&CallError::Cancelled));
+            open.lose(&CallError::Unavailable { why: "the server is ending".to_owned() });
+            late.into_iter().for_each(|asked| asked.unsent(&CallError::Cancelled));
             Ending::Dismiss
         }
         End::Fell(fall) => {
             shared.report(talk.as_ref(), &fall);
             let why = told_of(fall);
-            let unheard = talk.as_ref().is_some_and(|talk| talk.link.is_unheard());
-            open.lose(&why, unheard);
-            late.into_iter().for_each(|asked| asked.reply_unheard(&why));
+            open.lose(&why);
+            late.into_iter().for_each(|asked| asked.unsent(&why));
             Ending::Kill
         }
         End::Unready(unready) => {
@@ -155,8 +154,8 @@ fn told_of(fall: Fall) -> CallError {
 }
 
 impl Asked {
-    fn reply_unheard(self, why: &CallError) {
-        let _ = self.reply.send(Verdict::Unheard(why.clone()));
+    fn unsent(self, why: &CallError) {
+        let _ = self.reply.send(Verdict::Unsent(why.clone()));
     }
 }
 
@@ -282,13 +281,12 @@ impl Opened {
         }
     }
 
-    /// Tells all who wait that nothing comes any more. `unheard`: the worker had not read all that it was sent.
-    fn lose(&mut self, why: &CallError, unheard: bool) {
-        for (id, open) in std::mem::take(&mut self.by_id) {
-            let untouched = self.lane.iter().filter(|frame| frame.id == id).count() == open.frames;
-            let again = !open.sent.get() && (unheard || untouched);
+    /// Tells all who wait that nothing comes any more. What has not begun to leave, which a worker says before it does, may be
+    /// given to another one.
+    fn lose(&mut self, why: &CallError) {
+        for open in std::mem::take(&mut self.by_id).into_values() {
             let why = why.clone();
-            let _ = open.reply.send(if again { Verdict::Unheard(why) } else { Verdict::Lost(why) });
+            let _ = open.reply.send(if open.sent.get() { Verdict::Lost(why) } else { Verdict::Unsent(why) });
         }
         self.lane.clear();
     }
