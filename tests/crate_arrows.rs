@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bulkhead-worker-read", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     ("bulkhead-worker-agents", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     ("bulkhead-worker-audit", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-ledger", "bulkhead-sandbox"]),
+    ("bulkhead-worker-gateway", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-ledger", "bulkhead-sandbox"]),
     (
         "bulkhead",
         &[
@@ -30,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "bulkhead-supervisor",
             "bulkhead-worker-agents",
             "bulkhead-worker-audit",
+            "bulkhead-worker-gateway",
             "bulkhead-worker-read",
         ],
     ),
@@ -38,24 +40,36 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Libraries that only these crates may use, directly; each is a power or a parser that the others must not have.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("gix", &["bulkhead-worker-read"]),
-    ("tokio", &["bulkhead-supervisor"]),
+    ("tokio", &["bulkhead-supervisor", "bulkhead-worker-gateway"]),
     ("landlock", &["bulkhead-sandbox"]),
     ("seccompiler", &["bulkhead-sandbox"]),
     ("libc", &["bulkhead-sandbox"]),
     ("nix", &["bulkhead-sandbox", "bulkhead-launcher", "bulkhead-ledger", "bulkhead-worker-read", "bulkhead-ipc"]),
     ("rustix", &["bulkhead-worker-read", "bulkhead-worker-agents"]),
     ("bincode", &["bulkhead-contract", "bulkhead-ipc"]),
-    ("sha2", &["bulkhead-contract", "bulkhead-ledger", "bulkhead-supervisor", "bulkhead-worker-audit"]),
+    (
+        "sha2",
+        &[
+            "bulkhead-contract",
+            "bulkhead-ledger",
+            "bulkhead-supervisor",
+            "bulkhead-worker-audit",
+            "bulkhead-worker-gateway",
+        ],
+    ),
     ("clap", &["bulkhead"]),
     ("ed25519-dalek", &["bulkhead-ledger"]),
-    ("zeroize", &["bulkhead-ledger", "bulkhead-worker-audit"]),
-    ("hyper", &[]),
+    ("zeroize", &["bulkhead-ledger", "bulkhead-worker-audit", "bulkhead-worker-gateway"]),
+    ("hyper", &["bulkhead-worker-gateway"]),
     ("reqwest", &[]),
     ("rustls", &[]),
     ("openssl", &[]),
     ("git2", &[]),
     ("rusqlite", &[]),
 ];
+
+/// The one file that may dial by such a type: where there is no launcher, one process is all there is.
+const DIALS: &str = "worker-gateway/src/stream/elsewhere.rs";
 
 /// Types of the standard library that are a way to the network or to other processes.
 const SOCKETS: &[&str] = &["TcpStream", "TcpListener", "UdpSocket", "UnixStream", "UnixListener", "UnixDatagram"];
@@ -256,7 +270,7 @@ fn only_the_sandbox_starts_processes_and_nobody_runs_programs() {
         for (number, line) in product_lines(&read(path)).enumerate() {
             let runs = line.contains("process::Command") || line.contains("Command::new(");
             let sockets = SOCKETS.iter().any(|name| line.contains(name));
-            if !line.trim_start().starts_with("//") && (runs || sockets) {
+            if !line.trim_start().starts_with("//") && (runs || sockets && name != DIALS) {
                 faults.push(format!("{name}:{}: {}", number + 1, line.trim()));
             }
         }

@@ -210,9 +210,9 @@ mod tests {
 
         /// Waits until one connection is decided and passes it on.
         fn settle(&mut self) {
-            let mut fds: Vec<_> =
+            let fds: Vec<_> =
                 self.dialler.wanted().dials.iter().map(|fd| fd.try_clone_to_owned().expect("a descriptor")).collect();
-            let mut polled: Vec<_> = fds.iter_mut().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLOUT)).collect();
+            let mut polled: Vec<_> = fds.iter().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLOUT)).collect();
             poll(&mut polled, PollTimeout::NONE).expect("descriptors");
             let ready: Vec<_> = polled.iter().map(|fd| fd.any().unwrap_or(true)).collect();
             self.dialler.turn(false, &ready, self.now).expect("it keeps to the edge");

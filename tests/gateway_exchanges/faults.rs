@@ -2,13 +2,13 @@
 //! Trust: the peer is scripted to be hostile.
 
 use crate::{
-    house::{House, Lane, To, get, post},
+    house::{Case, House, Lane, To, get, post},
     peer::{Connection, answer},
     wire::whole,
 };
 use bulkhead_ipc::edge::gateway::{Babble, Body, Failure, MAX_ANSWERED, Outcome};
 
-pub const ALL: &[(&str, fn(&House))] = &[
+pub const ALL: &[Case] = &[
     ("nobody_listens_and_nobody_accepts", absent),
     ("a_connection_that_is_cut_says_at_which_stage", cut),
     ("babble_is_named_and_ends_where_it_must", babble),

@@ -4,7 +4,7 @@
 use crate::peer::Peer;
 use bulkhead_contract::isolation::{Demand, Report, Row};
 use bulkhead_ipc::edge::{
-    Inits, WorkerKind, agents, audit,
+    Inits, agents, audit,
     gateway::{Exchange, Init, Method, Outcome},
     note, read,
 };
@@ -32,6 +32,9 @@ use std::{
     time::Duration,
 };
 use tokio::task::LocalSet;
+
+/// A test of these: its name, and what it does.
+pub type Case = (&'static str, fn(&House));
 
 /// What both sides know, where they know something.
 pub const TOKEN: &str = "a token that is long enough for nobody to try out";
@@ -71,8 +74,8 @@ pub struct House {
 }
 
 impl House {
-    /// `None` where this machine cannot confine a worker as `--isolation required` demands.
-    pub fn build() -> Option<Self> {
+    /// Forks, so it comes before the first thread.
+    pub fn build() -> Self {
         let keep = tempfile::tempdir().expect("a directory");
         let base = keep.path().canonicalize().expect("it is there");
         let (token, unusable) = (base.join("token"), base.join("unusable"));
@@ -99,11 +102,7 @@ impl House {
             (to, address, RefCell::new(Some(forked.socket)), forked.pid)
         });
         peer.serve(listener);
-        if bulkhead_sandbox::early::early(None, c"bulkhead-tests").is_err() {
-            eprintln!("SKIPPED: this process cannot give up anything");
-            return None;
-        }
-        Some(Self { peer, launchers: launchers.into(), _keep: keep, _full: full })
+        Self { peer, launchers: launchers.into(), _keep: keep, _full: full }
     }
 
     /// Runs `test` over a bridge to there, on one thread as the supervisor does. The launcher serves every test that asks
@@ -116,7 +115,6 @@ impl House {
         LocalSet::new().block_on(&runtime, async {
             let kept = socket.borrow().as_ref().map(|socket| socket.try_clone().expect("a descriptor"));
             let (carrier, demand): (Rc<dyn Carrier>, _) = if to == To::PeerByThread {
-                let nothing = |_| ();
                 let table = WorkerTable {
                     read: |_| (),
                     audit: |_| (),
@@ -124,7 +122,6 @@ impl House {
                     note: |_| (),
                     gateway: |ends| bulkhead_worker_gateway::run(Ends::Thread(ends)),
                 };
-                let () = nothing(());
                 let mut inits = inits(*address, None);
                 inits.gateway.demand = Demand::Off;
                 (Rc::new(Threads::new(table, inits)), Demand::Off)
@@ -246,7 +243,6 @@ fn inits(address: SocketAddr, token: Option<&PathBuf>) -> Inits {
 }
 
 fn settings(demand: Demand) -> Settings {
-    debug_assert_eq!(WorkerKind::Gateway.name(), "gateway");
     Settings {
         demand,
         empty_root: false,

@@ -29,7 +29,7 @@ fn main() -> std::process::ExitCode {
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     let wanted = |name: &str| filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()));
     // launchers are forked here, before there is a second thread
-    let Some(house) = house::House::build() else { return ExitCode::SUCCESS };
+    let house = house::House::build();
     let (mut passed, mut failed) = (0, 0);
     for (name, case) in wire::ALL.iter().chain(faults::ALL).chain(together::ALL).chain(proofs::ALL) {
         if !wanted(name) {

@@ -2,7 +2,7 @@
 //! Trust: the peer knows the token, or only pretends to.
 
 use crate::{
-    house::{House, Lane, TOKEN, To, get, post},
+    house::{Case, House, Lane, TOKEN, To, get, post},
     peer::{Came, Connection, answer},
     wire::whole,
 };
@@ -10,7 +10,7 @@ use bulkhead_ipc::edge::gateway::{Body, Exchange, Failure, Outcome};
 use bulkhead_supervisor::outcome::CallError;
 use bulkhead_worker_gateway::proof::{self, Nonce};
 
-pub const ALL: &[(&str, fn(&House))] = &[
+pub const ALL: &[Case] = &[
     ("who_knows_the_token_is_told_and_believed", known),
     ("who_does_not_know_it_is_told_nothing", unknown),
     ("answers_that_are_not_proven_do_not_count", unproven),

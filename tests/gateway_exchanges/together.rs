@@ -2,7 +2,7 @@
 //! Trust: the peer is scripted.
 
 use crate::{
-    house::{House, To, get, post},
+    house::{Case, House, To, get, post},
     peer::answer,
     wire::whole,
 };
@@ -13,7 +13,7 @@ use nix::{
     unistd::Pid,
 };
 
-pub const ALL: &[(&str, fn(&House))] = &[
+pub const ALL: &[Case] = &[
     ("answers_do_not_wait_for_the_silence_of_others", at_once),
     ("what_nobody_waits_for_any_more_is_closed", left),
     ("a_worker_that_is_killed_says_what_may_have_left", killed),

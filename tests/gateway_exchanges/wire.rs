@@ -2,12 +2,12 @@
 //! Trust: the peer is scripted.
 
 use crate::{
-    house::{House, To, get, post},
+    house::{Case, House, To, get, post},
     peer::answer,
 };
 use bulkhead_ipc::edge::gateway::{Body, MAX_ANSWERED, MAX_BODY, Outcome};
 
-pub const ALL: &[(&str, fn(&House))] = &[
+pub const ALL: &[Case] = &[
     ("a_request_leaves_exactly_as_the_contract_has_it", requests),
     ("any_final_status_is_an_answer_and_no_redirection_is_followed", statuses),
     ("the_longest_bodies_pass_both_ways", long_bodies),

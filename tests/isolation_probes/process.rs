@@ -17,6 +17,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::{
     fs::File,
     io::{self, Read, Write},
+    net::Ipv4Addr,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::process::ExitStatusExt,
@@ -147,6 +148,13 @@ impl Launcher {
         let mut inits = subject::inits(subject::init(ceiling, None, false));
         inits.note.dir = Some(dir.as_bytes().to_vec());
         Self::told(inits, WorkerKind::Note, None)
+    }
+
+    /// The same with workers that talk to whoever listens at this port.
+    pub fn start_for_gateway(ceiling: &str, port: u16) -> io::Result<Self> {
+        let mut inits = subject::inits(subject::init(ceiling, None, false));
+        inits.gateway.address = Some((Ipv4Addr::LOCALHOST, port).into());
+        Self::told(inits, WorkerKind::Gateway, None)
     }
 
     fn told(inits: Inits, kind: WorkerKind, path: Option<&str>) -> io::Result<Self> {

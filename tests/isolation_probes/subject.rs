@@ -6,14 +6,14 @@ use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec,
     edge::{
-        Inits, agents, audit, gateway, note,
+        Inits, agents, audit, dialler, gateway, note,
         read::{Init, OwnerTrust, ToRead},
     },
     frame,
 };
 use bulkhead_launcher::Table;
 use bulkhead_sandbox::{
-    Enforced, early, inherited,
+    Enforced, early, handover, inherited,
     jail::{
         self,
         agents::AgentsJail,
@@ -108,6 +108,37 @@ pub fn auditor() -> ExitCode {
         let enforced = jail::audit::audit();
         if enforced.missing().next().is_none() { Ok(enforced) } else { Err(enforced) }
     })
+}
+
+/// worker-gateway, started by the launcher, with a connected stream to the application, as it has one at work.
+pub fn talker() -> ExitCode {
+    early_steps(c"bulkhead-gatew");
+    let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
+    let dialler = inherited::holder_socket().expect("the launcher put its socket there");
+    let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");
+    let told: gateway::ToGateway = codec::decode(&first).expect("the launcher's own");
+    assert!(matches!(told, gateway::ToGateway::Init(_)), "Init comes first");
+    let job = job(&mut requests);
+    let mut stream = None;
+    subject(answers, job, Some(&mut requests), || {
+        let enforced = jail::gateway::gateway();
+        if enforced.missing().next().is_some() {
+            return Err(enforced);
+        }
+        // the jail lets it ask for one, and the launcher dials
+        stream = Some(dialled(&dialler));
+        Ok(enforced)
+    })
+}
+
+fn dialled(dialler: &OwnedFd) -> OwnedFd {
+    let ask = codec::encode(&dialler::ToDialler::Dial { ticket: 1 }).expect("small");
+    handover::send(dialler.as_fd(), &ask, &[]).expect("the launcher listens");
+    let mut packet = [0; dialler::MAX_PACKET];
+    let (length, streams) = handover::receive(dialler.as_fd(), &mut packet, 1).expect("an answer");
+    let answer = codec::decode(&packet[..length]).expect("the launcher's own");
+    assert!(matches!(answer, dialler::FromDialler::Stream { ticket: 1 }), "{answer:?}");
+    streams.into_iter().next().expect("a stream")
 }
 
 /// A handle on a directory that the driver made.

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Alive as long as anything probes it.
 pub struct World {
     _directory: TempDir,
-    _ports: [TcpListener; 2],
+    ports: [TcpListener; 2],
     _sockets: [UnixListener; 2],
     sibling: Child,
     pub targets: Targets,
@@ -55,7 +55,7 @@ impl World {
             unix_path: at("socket"),
             abstract_name,
         };
-        let world = Self { _directory: directory, _ports: ports, _sockets: sockets, sibling, targets };
+        let world = Self { _directory: directory, ports, _sockets: sockets, sibling, targets };
         world.restore()?;
         Ok(world)
     }
@@ -75,6 +75,15 @@ impl World {
         let dir = format!("{}-note", self.targets.repository);
         fs::create_dir_all(&dir)?;
         Ok(dir)
+    }
+
+    /// Lets go of connections that came to the ports, so that there is room for more.
+    pub fn let_go(&self) -> io::Result<()> {
+        for port in &self.ports {
+            port.set_nonblocking(true)?;
+            while port.accept().is_ok() {}
+        }
+        Ok(())
     }
 
     /// Puts back what a probe that succeeded has broken.

@@ -72,7 +72,7 @@ async fn carried(place: &Place, exchange: Exchange, deadline: Instant, gauge: &R
     let (status, shown) = (answer.status().as_u16(), answer.headers().get(MAC).cloned());
     let read = line.read(answer.into_body(), MAX_ANSWERED).await?;
     let Some((token, nonce)) = proving else {
-        let body = read.map_or_else(|short| short.body(), |bytes| Body::Whole(bytes));
+        let body = read.map_or_else(Unread::body, Body::Whole);
         return Ok(Outcome::Answered { status, body, authentic: false });
     };
     let bytes = read.map_err(Unread::failure)?;
