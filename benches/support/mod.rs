@@ -136,6 +136,11 @@ impl Figures {
         result
     }
 
+    /// Takes what was timed elsewhere.
+    pub fn push(&mut self, elapsed: Duration) {
+        self.0.push(elapsed);
+    }
+
     /// True where nothing was timed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

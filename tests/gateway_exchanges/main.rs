@@ -35,6 +35,7 @@ fn main() -> std::process::ExitCode {
         if !wanted(name) {
             continue;
         }
+        house.peer.reset();
         let good = catch_unwind(std::panic::AssertUnwindSafe(|| case(&house))).is_ok();
         *(if good { &mut passed } else { &mut failed }) += 1;
         eprintln!("{} {name}", if good { "ok    " } else { "FAILED" });

@@ -83,6 +83,11 @@ impl Peer {
         self.state.0.lock().expect("no script panics while it holds this")
     }
 
+    /// Forgets scripts and requests that a test has left.
+    pub fn reset(&self) {
+        *self.state.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = State::default();
+    }
+
     /// Has the next connection served so.
     pub fn script(&self, script: impl FnOnce(&mut Connection) + Send + 'static) {
         self.state().scripts.push_back(Box::new(script));

@@ -41,6 +41,7 @@ fn at_once(house: &House) {
                 assert_eq!(task.await.expect("no panic").expect("carried"), whole(200, "quick"), "{way:?}");
             }
             assert!(silent.iter().all(|(_, task)| !task.is_finished()), "and the others still wait");
+            house.peer.came();
             // there is no place for one more: it waits within its own time
             let mut more = Vec::new();
             for _ in 0..MAX_OPEN - SILENT {
@@ -48,7 +49,7 @@ fn at_once(house: &House) {
                 more.push(lane.begin(post("/v1/mcp/silent", "{}")));
             }
             let counted = house.peer.clone();
-            tokio::task::spawn_blocking(move || counted.wait_for(MAX_OPEN)).await.expect("no panic");
+            tokio::task::spawn_blocking(move || counted.wait_for(MAX_OPEN - SILENT)).await.expect("no panic");
             let beyond = Exchange { budget_ms: 200, ..get("/v1/mcp/beyond") };
             let beyond = lane.carry(beyond).await.expect("carried");
             assert_eq!(beyond, Outcome::Failed { why: Failure::Timeout, sent: false });

@@ -112,7 +112,7 @@ pub fn auditor() -> ExitCode {
 
 /// worker-gateway, started by the launcher, with a connected stream to the application, as it has one at work.
 pub fn talker() -> ExitCode {
-    early_steps(c"bulkhead-gatew");
+    early_steps(c"bulkhead-gateway");
     let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
     let dialler = inherited::holder_socket().expect("the launcher put its socket there");
     let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");

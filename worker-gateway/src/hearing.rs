@@ -3,7 +3,7 @@
 
 use bulkhead_ipc::{
     Error,
-    channel::{Sender, WorkerEnds},
+    channel::WorkerEnds,
     edge::gateway::{FromGateway, Init, ToGateway},
 };
 use std::thread;
@@ -107,7 +107,8 @@ impl Requests {
 /// What the supervisor is told. Telling waits where it does not listen, and everything with it: it always listens.
 pub enum Answers {
     /// Over a pipe.
-    Pipe(Sender<FromGateway>),
+    #[cfg(target_os = "linux")]
+    Pipe(bulkhead_ipc::channel::Sender<FromGateway>),
     /// To a thread that speaks into a queue.
     Queue(std::sync::mpsc::SyncSender<FromGateway>),
 }
@@ -116,7 +117,7 @@ impl Answers {
     /// Over a pipe, which stays blocking.
     #[cfg(target_os = "linux")]
     pub fn piped(pipe: File) -> Self {
-        Self::Pipe(Sender::new(Stream(pipe)))
+        Self::Pipe(bulkhead_ipc::channel::Sender::new(Stream(pipe)))
     }
 
     /// Says it.
@@ -125,6 +126,7 @@ impl Answers {
     /// When nobody is there any more.
     pub fn say(&mut self, message: FromGateway) -> Result<(), Error> {
         match self {
+            #[cfg(target_os = "linux")]
             Answers::Pipe(sender) => sender.send(&message),
             Answers::Queue(queue) => queue.send(message).map_err(|_| Error::Io(std::io::ErrorKind::BrokenPipe.into())),
         }

@@ -10,7 +10,7 @@ const PROCESS: &str = "worker-gateway";
 #[cfg(target_os = "linux")]
 pub fn early(memory: u64) {
     // what could not be set is a row of the report
-    let _ = bulkhead_sandbox::early::early((memory > 0).then_some(memory), c"bulkhead-gatew");
+    let _ = bulkhead_sandbox::early::early((memory > 0).then_some(memory), c"bulkhead-gateway");
 }
 
 /// Puts the jail on.

@@ -21,5 +21,6 @@ pub enum NoStream {
     /// Nobody accepted in time.
     Late,
     /// The launcher does not keep to the edge, or is gone.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no launcher"))]
     Broken,
 }

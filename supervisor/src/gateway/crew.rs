@@ -33,7 +33,7 @@ use tokio::{
 };
 
 /// Time in which a worker closes an exchange that nobody waits for any more.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Time that the worker before has to be gone: the launcher serves one.
 const LAST_END: Duration = Duration::from_secs(2);
 
