@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bulkhead-worker-read", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     ("bulkhead-worker-agents", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     ("bulkhead-worker-audit", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-ledger", "bulkhead-sandbox"]),
+    ("bulkhead-worker-syntax", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     (
         "bulkhead",
         &[
@@ -58,6 +59,21 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap", &["bulkhead"]),
     ("ed25519-dalek", &["bulkhead-ledger"]),
     ("zeroize", &["bulkhead-ledger", "bulkhead-worker-audit"]),
+    ("tree-sitter", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-bash", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-c", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-cpp", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-go", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-java", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-javascript", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-json", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-language", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-md", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-python", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-rust", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-toml-ng", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-typescript", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-yaml", &["bulkhead-worker-syntax"]),
     ("hyper", &[]),
     ("reqwest", &[]),
     ("rustls", &[]),
@@ -179,7 +195,7 @@ fn every_dependency_has_a_licence_from_the_list() {
     assert!(faults.is_empty(), "licences that are not on the list:\n{}", faults.join("\n"));
 }
 
-/// Every `.rs` file of the repository, `target` left out.
+/// Every `.rs` file of the repository; `target` is left out, and sources that are data of a test.
 fn sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![root().to_owned()];
@@ -187,7 +203,7 @@ fn sources() -> Vec<PathBuf> {
         for entry in std::fs::read_dir(directory).expect("the repository is readable").flatten() {
             let path = entry.path();
             let name = entry.file_name();
-            if path.is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') {
+            if path.is_dir() && name != "target" && name != "golden" && !name.to_string_lossy().starts_with('.') {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 files.push(path);
