@@ -40,6 +40,7 @@ pub fn run(kind: WorkerKind) -> ExitCode {
             bulkhead_worker_audit::run(WorkerEnds::new(source, sink), bulkhead_worker_audit::Files::Held(socket));
         }
         WorkerKind::Agents => bulkhead_worker_agents::run(WorkerEnds::new(source, sink), true),
+        WorkerKind::Syntax => bulkhead_worker_syntax::run(WorkerEnds::new(source, sink), true),
         WorkerKind::Note => bulkhead_worker_agents::run_note(WorkerEnds::new(source, sink), true),
     }
     ExitCode::SUCCESS

@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "bulkhead-worker-agents",
             "bulkhead-worker-audit",
             "bulkhead-worker-read",
+            "bulkhead-worker-syntax",
         ],
     ),
 ];

@@ -67,6 +67,8 @@ fn no_wire_type_reaches_itself() {
         "FromErrand",
         "Scan",
         "Found",
+        "SemanticSources",
+        "SemanticHunk",
         "StatusRow",
         "ReadFailure",
     ] {

@@ -78,6 +78,7 @@ mod tests {
         edge::{
             agents, audit, note,
             read::{Init, OwnerTrust, ToRead},
+            syntax,
         },
     };
 
@@ -86,7 +87,8 @@ mod tests {
         let audit = audit::Init { demand, ledger: None, sign_key: None, compat: false, memory: 1 << 28 };
         let agents = agents::Init { demand, stores: Vec::new(), presence: Vec::new(), pid: 1, memory: 1 << 28 };
         let note = note::Init { demand, dir: None, pid: 1, memory: 1 << 28 };
-        Inits { read: init(ceiling), audit, agents, note }
+        let syntax = syntax::Init { demand, memory: 1 << 28 };
+        Inits { read: init(ceiling), audit, agents, note, syntax }
     }
 
     fn init(ceiling: usize) -> Init {

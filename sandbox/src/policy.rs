@@ -9,6 +9,7 @@ pub mod never;
 pub mod note;
 pub mod read;
 pub mod supervisor;
+pub mod syntax;
 
 /// One system call, by libc's number for this architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,12 +108,13 @@ mod tests {
     use seccompiler::TargetArch;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const KINDS: [(&str, Policy); 7] = [
+    const KINDS: [(&str, Policy); 8] = [
         ("read", read::POLICY),
         ("audit", audit::POLICY),
         ("agents, looking", agents::LOOKING),
         ("agents, reading", agents::READING),
         ("note", note::POLICY),
+        ("syntax", syntax::POLICY),
         ("supervisor", supervisor::POLICY),
         ("launcher", launcher::POLICY),
     ];

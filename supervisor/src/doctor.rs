@@ -4,7 +4,7 @@
 use crate::{
     audit::{Mode, clerk::Clerk},
     carrier::{Carrier, Ending},
-    errands::{Errand, Notes, Scans, Talk},
+    errands::{Comparisons, Errand, Notes, Scans, Talk},
     lockdown,
     settings::Settings,
     worker::{Fall, ProcStatus, Vigil, Worker},
@@ -104,6 +104,7 @@ pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
         of_worker(view, path, &mut facts).await;
     }
     of_errand::<Scans>(view, "worker-agents", &mut facts).await;
+    of_errand::<Comparisons>(view, "worker-syntax", &mut facts).await;
     of_errand::<Notes>(view, "worker-note", &mut facts).await;
     if view.settings.audit.mode != Mode::Off {
         of_audit(view, &mut facts).await;

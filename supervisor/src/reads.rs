@@ -5,7 +5,7 @@ use crate::{
     control::Control,
     outcome::{Answered, CallError},
 };
-use bulkhead_ipc::edge::{agents, read::Ask};
+use bulkhead_ipc::edge::{agents, read::Ask, syntax};
 
 /// One question to a repository.
 #[derive(Debug, Clone)]
@@ -37,4 +37,7 @@ pub trait Reads {
 
     /// The same of a worker that looks for other agents.
     fn scan(&self, ask: agents::Scan, control: Control) -> impl Future<Output = Result<agents::Found, CallError>>;
+
+    /// The same of a worker that parses.
+    fn syntax(&self, ask: syntax::Ask, control: Control) -> impl Future<Output = Result<syntax::Reply, CallError>>;
 }

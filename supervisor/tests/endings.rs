@@ -79,7 +79,10 @@ async fn each_ends_as_expected(carrier: impl Fn() -> Rc<dyn Carrier>) {
 }
 
 fn threads() -> Rc<dyn Carrier> {
-    Rc::new(Threads::new(WorkerTable { read: thread_main, audit: drop, agents: drop, note: drop }, inits()))
+    Rc::new(Threads::new(
+        WorkerTable { read: thread_main, audit: drop, agents: drop, note: drop, syntax: drop },
+        inits(),
+    ))
 }
 
 #[test]

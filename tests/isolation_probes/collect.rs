@@ -15,7 +15,7 @@ use nix::sys::signal::Signal;
 use std::{collections::BTreeMap, io, process::Command};
 
 /// The kinds of process; the first has no layer.
-pub const COLUMNS: [&str; 7] = ["bare", "read", "read+empty-root", "audit", "agents", "note", "supervisor"];
+pub const COLUMNS: [&str; 8] = ["bare", "read", "read+empty-root", "audit", "agents", "note", "syntax", "supervisor"];
 
 /// What came of everything.
 #[derive(Default)]
@@ -48,6 +48,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
     let recording = Launcher::start_for_audit(parent)?;
     let onlooking = Launcher::start_for_agents(parent, repository)?;
     let noting = Launcher::start_for_note(parent, &world.note_directory()?)?;
+    let parsing = Launcher::start_for_syntax(parent)?;
     let run_dir = world.run_directory()?;
     let records = Launcher::start_for_records(parent, &run_dir)?;
     let run = |column: &str, job: &Job| match column {
@@ -57,6 +58,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         "audit" => recording.run(job),
         "agents" => onlooking.run(job),
         "note" => noting.run(job),
+        "syntax" => parsing.run(job),
         _ => started("supervisor", job),
     };
     let job = |probe: &str| Job { probe: probe.to_owned(), targets: world.targets.clone() };
@@ -108,6 +110,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         ("audit", &recording),
         ("agents", &onlooking),
         ("note", &noting),
+        ("syntax", &parsing),
     ];
     for (column, launcher) in launchers {
         if collected.skipped.iter().any(|(skipped, _)| skipped == column) {

@@ -100,11 +100,13 @@ impl Engine {
         let news = pair.regions.iter().map(|region| region.new_start..region.new_start + region.new_len);
         let (olds, news) = (Changed::new(olds, old.rows()), Changed::new(news, new.rows()));
         let mut parsed = self.parse(grammar, (&old, &olds), (&new, &news), deadline);
-        if parsed == Err(FallbackReason::TooManyErrors)
-            && let Some(second) = grammar.second.and_then(Grammar::named)
+        if let Some(second) = grammar.second.and_then(Grammar::named)
+            && errors(&parsed) > 0
         {
-            grammar = second;
-            parsed = self.parse(grammar, (&old, &olds), (&new, &news), deadline);
+            let other = self.parse(second, (&old, &olds), (&new, &news), deadline);
+            if errors(&other) < errors(&parsed) {
+                (grammar, parsed) = (second, other);
+            }
         }
         let (old_parsed, new_parsed) = parsed?;
         let old_tokens = Tokens::new(&old, &olds, &old_parsed.leaves);
@@ -145,6 +147,11 @@ impl Engine {
         let old = self.readers[at].read(old.0, old.1, deadline)?;
         Ok((old, self.readers[at].read(new.0, new.1, deadline)?))
     }
+}
+
+/// Bytes of both sides that a grammar did not understand; all of them where it gave up.
+fn errors(parsed: &Result<(Parsed, Parsed), FallbackReason>) -> u64 {
+    parsed.as_ref().map_or(u64::MAX, |(old, new)| old.errors + new.errors)
 }
 
 /// The hunks within the window.

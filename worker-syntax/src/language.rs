@@ -19,7 +19,7 @@ pub struct Grammar {
     pub definitions: &'static [Definition],
     /// Kinds around one definition that belong to it: decorators, `export`, `template <…>`.
     pub wrappers: &'static [&'static str],
-    /// Name of the row that is tried where this one finds too many errors.
+    /// Name of the row that is tried where this one finds errors; the one that finds less of them is taken.
     pub second: Option<&'static str>,
 }
 
@@ -205,12 +205,21 @@ pub const GRAMMARS: &[Grammar] = &[
     },
     Grammar {
         name: "c",
-        endings: &["c", "h"],
+        endings: &["c"],
         names: &[],
         grammar: tree_sitter_c::LANGUAGE,
         definitions: C,
         wrappers: &[],
-        // a header may be one of C++
+        second: None,
+    },
+    // a header may be one of C++
+    Grammar {
+        name: "c",
+        endings: &["h"],
+        names: &[],
+        grammar: tree_sitter_c::LANGUAGE,
+        definitions: C,
+        wrappers: &[],
         second: Some("cpp"),
     },
     Grammar {

@@ -5,11 +5,15 @@
 pub mod compare;
 mod definition;
 mod hunks;
+mod jail;
 pub mod language;
 pub mod limits;
 mod moved;
 mod pairs;
 mod parse;
 mod rows;
+pub mod serve;
 mod text;
 mod tokens;
+
+pub use serve::run;

@@ -10,7 +10,7 @@ pub const MAX_DEPTH: u32 = 1_000;
 /// Errors that are too many where there is more than one to [`LINES_PER_ERROR`] lines.
 pub const FEW_ERRORS: u32 = 5;
 /// See [`FEW_ERRORS`].
-pub const LINES_PER_ERROR: u32 = 20;
+pub const LINES_PER_ERROR: u32 = 4;
 /// The part of a text that may stand within errors: one in so many bytes.
 pub const ERROR_SHARE: u64 = 4;
 /// Nodes between two looks at the clock.

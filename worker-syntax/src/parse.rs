@@ -47,6 +47,8 @@ pub struct Parsed {
     pub owners: Vec<Option<u32>>,
     /// In the order of the text.
     pub leaves: Vec<Leaf>,
+    /// Bytes that the grammar did not understand.
+    pub errors: u64,
 }
 
 /// A parser of one language, with what its kinds of nodes mean.
@@ -113,7 +115,7 @@ impl Reader {
         walk.run(&tree)?;
         match walk.errors.too_many(text) {
             true => Err(FallbackReason::TooManyErrors),
-            false => Ok(walk.parsed),
+            false => Ok(Parsed { errors: walk.errors.bytes, ..walk.parsed }),
         }
     }
 
@@ -136,26 +138,32 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// What the grammar did not understand.
+/// What the grammar did not understand: errors, without what was understood within them.
 #[derive(Default)]
 struct Errors {
     count: u32,
     bytes: u64,
-    /// Depth of the error that the walk is in; errors within errors are not counted.
-    within: Option<u32>,
+    /// Depths of the errors around the node at hand.
+    open: Vec<u32>,
 }
 
 impl Errors {
     fn meet(&mut self, node: &Node<'_>, depth: u32) {
-        if self.within.is_some_and(|outer| depth <= outer) {
-            self.within = None;
+        while self.open.last().is_some_and(|outer| *outer >= depth) {
+            self.open.pop();
         }
-        if self.within.is_some() || !(node.is_error() || node.is_missing()) {
-            return;
+        let within = self.open.last().is_some_and(|outer| outer + 1 == depth);
+        let bytes = (node.end_byte() - node.start_byte()) as u64;
+        if node.is_error() || node.is_missing() {
+            if !within {
+                self.count += 1;
+                self.bytes += bytes;
+            }
+            self.open.push(depth);
+        } else if within && node.is_named() && node.child_count() > 0 {
+            // one error may span a whole file whose definitions are all there
+            self.bytes = self.bytes.saturating_sub(bytes);
         }
-        self.within = Some(depth);
-        self.count += 1;
-        self.bytes += (node.end_byte() - node.start_byte()) as u64;
     }
 
     fn too_many(&self, text: &Text<'_>) -> bool {

@@ -1,8 +1,89 @@
-//! What a semantic diff says of a changed file: hunks by definition, lines, and why a file is left to the text diff.
+//! diff.semantic and diff.semanticFallbacks (contract `results.md`, corrected by `corrections.md`).
 //! Trust: see the module above.
 
+use super::Partial;
+use crate::path::PathEncoding;
 use bincode::{Decode, Encode};
 use serde::Serialize;
+
+/// `diff.semantic` or `diff.semanticFallbacks`, by what was asked and by what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Semantic {
+    /// `diff.semantic`: some file was compared by its structure.
+    Diff(SemanticDiff),
+    /// `diff.semantic`: none was.
+    Text(SemanticAsText),
+    /// `diff.semanticFallbacks`.
+    Fallbacks(SemanticFallbacks),
+}
+
+/// `diff.semantic` where at least one file was compared by its structure, or nothing differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SemanticDiff {
+    /// Always true.
+    pub supported: bool,
+    /// Always `tree-sitter`.
+    pub engine: String,
+    /// As it was asked, or null.
+    pub base: Option<String>,
+    /// As it was asked, or null.
+    pub head: Option<String>,
+    /// As it was asked, or null where it does not narrow.
+    pub path: Option<String>,
+    /// This page of changed files, by path.
+    pub files: Vec<SemanticFile>,
+    /// True number of changed files.
+    pub changed_files: u64,
+    /// Files, or lines of the last one here, follow after this page.
+    pub files_truncated: bool,
+    /// Pass it back as `cursor` to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Set where the scan stopped early: `changedFiles` is then a lower bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Partial>,
+}
+
+/// One changed file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SemanticFile {
+    /// Repository-relative path; the new one of a rename.
+    pub path: String,
+    /// Set where `path` is escaped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_encoding: Option<PathEncoding>,
+    /// Old path of a rename.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
+    /// Set where `old_path` is escaped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_path_encoding: Option<PathEncoding>,
+    /// The language it was parsed as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// It was not compared by its structure: `reason` says why.
+    pub fallback_to_text: bool,
+    /// What changed, in the order of the file; none where it was not compared.
+    pub hunks: Vec<SemanticHunk>,
+    /// Lines that changed, shown or not, a pair of an old and a new line counted once; absent where it was not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_lines: Option<u64>,
+    /// Some of them stand on another page; absent where it was not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines_truncated: Option<bool>,
+    /// Why it was not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<FallbackReason>,
+    /// The same in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    /// Arguments of `diff.text` that show this file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text_diff_arguments: Option<TextDiffArguments>,
+}
 
 /// Changed lines within one definition.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
@@ -144,6 +225,148 @@ impl FallbackReason {
             Self::Missing => "Its contents are not in this clone, or are damaged.",
         }
     }
+}
+
+/// `diff.semantic` where no file was compared by its structure: the text diff to ask for instead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SemanticAsText {
+    /// Always false.
+    pub supported: bool,
+    /// Always `diff.text`.
+    pub fallback: String,
+    /// Why.
+    pub reason: String,
+    /// Arguments for it.
+    pub text_diff_arguments: TextDiffArguments,
+    /// Pass it back as `cursor` to go on with the files after this page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Set where the scan stopped early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Partial>,
+}
+
+/// Arguments of `diff.text` that answer the same question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextDiffArguments {
+    /// Canonical path of the repository.
+    pub repo_path: String,
+    /// As it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// As it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// As it was asked, or the file's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// `diff.semanticFallbacks`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SemanticFallbacks {
+    /// Always `tree-sitter`.
+    pub engine: String,
+    /// Files of this page.
+    pub analyzed_files: u64,
+    /// True number of changed files.
+    pub changed_files: u64,
+    /// Files follow after this page.
+    pub files_truncated: bool,
+    /// One row for each file that is answered as text; or one for all.
+    pub fallbacks: Vec<SemanticFallback>,
+    /// Pass it back as `cursor` to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Set where the scan stopped early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Partial>,
+}
+
+/// One file that is answered as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SemanticFallback {
+    /// Always `diff.semantic`.
+    pub from: String,
+    /// Always `diff.text`.
+    pub to: String,
+    /// Always false.
+    pub supported: bool,
+    /// Why.
+    pub reason: FallbackReason,
+    /// The same in a sentence.
+    pub details: String,
+    /// Canonical path of the repository.
+    pub repo_path: String,
+    /// The file; null for all that was asked about.
+    pub path: Option<String>,
+    /// Set where `path` is escaped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_encoding: Option<PathEncoding>,
+}
+
+impl SourcePair {
+    /// Bytes that it counts for on a page ([`crate::limits::MAX_SEMANTIC_PAGE`]).
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let texts = match &self.sources {
+            Sources::Texts { old, new, regions } => {
+                old.len() + new.len() + regions.len() * crate::limits::SEMANTIC_REGION_BYTES
+            }
+            Sources::None(_) => 0,
+        };
+        texts + self.path.len() + self.old_path.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// What a read worker knows of the files that a semantic diff is about; never shown to a caller as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct SemanticSources {
+    /// Canonical path of the repository.
+    pub repo_path: String,
+    /// The path that was asked about, where it narrows.
+    pub path: Option<String>,
+    /// This page of changed files, by path.
+    pub files: Vec<SourcePair>,
+    /// True number of changed files.
+    pub changed_files: u64,
+    /// Files follow after these.
+    pub more: bool,
+    /// Changed lines of the first file that stand on pages before this one.
+    pub skip: u32,
+    /// Set where the scan stopped early.
+    pub partial: Option<Partial>,
+}
+
+/// Both sides of a changed file.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct SourcePair {
+    /// Repository-relative path; the new one of a rename.
+    pub path: Vec<u8>,
+    /// Old path of a rename.
+    pub old_path: Option<Vec<u8>>,
+    /// What there is to compare.
+    pub sources: Sources,
+}
+
+/// What there is to compare.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Sources {
+    /// Both texts and which lines of them differ.
+    Texts {
+        /// The old text; empty where the file is new.
+        old: Vec<u8>,
+        /// The new text; empty where the file is gone.
+        new: Vec<u8>,
+        /// What differs, in order, without overlap.
+        regions: Vec<Region>,
+    },
+    /// Nothing: the file is answered as text.
+    None(FallbackReason),
 }
 
 /// Lines that differ: `old_len` lines from `old_start` on are replaced by `new_len` lines from `new_start` on.

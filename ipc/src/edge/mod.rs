@@ -10,6 +10,7 @@ pub mod launcher;
 pub mod ledger;
 pub mod note;
 pub mod read;
+pub mod syntax;
 
 pub use inits::Inits;
 
@@ -24,13 +25,16 @@ pub enum WorkerKind {
     Audit,
     /// Looks who else works in a repository.
     Agents,
+    /// Parses source files.
+    Syntax,
     /// Keeps the presence file of this server.
     Note,
 }
 
 impl WorkerKind {
     /// All kinds, in the order of the launcher's table.
-    pub const ALL: [WorkerKind; 4] = [WorkerKind::Read, WorkerKind::Audit, WorkerKind::Agents, WorkerKind::Note];
+    pub const ALL: [WorkerKind; 5] =
+        [WorkerKind::Read, WorkerKind::Audit, WorkerKind::Agents, WorkerKind::Note, WorkerKind::Syntax];
 
     /// Name of the policy, the edge and the process, without the `worker-` prefix; of the crate too, but for the note, which
     /// is a second kind of process of worker-agents.
@@ -40,6 +44,7 @@ impl WorkerKind {
             WorkerKind::Read => "read",
             WorkerKind::Audit => "audit",
             WorkerKind::Agents => "agents",
+            WorkerKind::Syntax => "syntax",
             WorkerKind::Note => "note",
         }
     }

@@ -16,6 +16,7 @@ use bulkhead_contract::{
 use bulkhead_ipc::edge::{
     agents,
     read::{Ask, Reply},
+    syntax,
 };
 use serde_json::json;
 use std::{cell::Cell, collections::BTreeMap, time::Duration};
@@ -76,6 +77,10 @@ impl Reads for Fake {
 
     async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
         panic!("the stand-in was not taught to answer {ask:?}")
+    }
+
+    async fn syntax(&self, ask: syntax::Ask, _control: Control) -> Result<syntax::Reply, CallError> {
+        panic!("the stand-in was not taught to compare {}", String::from_utf8_lossy(&ask.path))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     carrier::Carrier,
     company::OwnPresence,
     control::{Control, Tick},
-    errands::{Errands, Scans},
+    errands::{Comparisons, Errands, Scans},
     log,
     outcome::{Answered, CallError},
     poison::Poison,
@@ -27,7 +27,7 @@ use crate::{
     worker::Vigil,
 };
 use bulkhead_contract::isolation::{Demand, Report};
-use bulkhead_ipc::edge::{agents, read::Ask};
+use bulkhead_ipc::edge::{agents, read::Ask, syntax};
 use roster::Roster;
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -63,6 +63,8 @@ struct Shared {
     audit: OnceCell<Audit>,
     /// Workers that look for other agents.
     scans: Errands<Scans>,
+    /// Workers that parse.
+    comparisons: Errands<Comparisons>,
     /// What others are told of this server.
     presence: OwnPresence,
 }
@@ -118,6 +120,7 @@ impl Pool {
     pub fn new(settings: Rc<Settings>, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
+        let comparisons = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let presence = OwnPresence::new(&settings, &carrier, own);
         let state = State {
             roster: Roster::new(settings.max_workers, settings.workers_per_repository),
@@ -135,6 +138,7 @@ impl Pool {
             state: RefCell::new(state),
             audit: OnceCell::new(),
             scans,
+            comparisons,
             presence,
         }))
     }
@@ -142,6 +146,7 @@ impl Pool {
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
     pub fn tell(&self, audit: Audit) {
         self.0.scans.tell(audit.clone());
+        self.0.comparisons.tell(audit.clone());
         let _ = self.0.audit.set(audit);
     }
 
@@ -154,6 +159,7 @@ impl Pool {
         };
         drop(waiting);
         self.0.scans.close();
+        self.0.comparisons.close();
         self.0.presence.leave().await;
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
             log::warn("workers refuse to end; the kernel ends them with the launcher");
@@ -207,6 +213,10 @@ impl Reads for Pool {
         let mut found = self.0.scans.ask(agents::Scan { known, ..ask }, control).await?;
         self.0.state.borrow_mut().scanned.put(root, std::mem::take(&mut found.known));
         Ok(found)
+    }
+
+    async fn syntax(&self, ask: syntax::Ask, control: Control) -> Result<syntax::Reply, CallError> {
+        self.0.comparisons.ask(ask, control).await
     }
 }
 
