@@ -17,6 +17,7 @@ use bulkhead_contract::{
 use bulkhead_ipc::edge::{
     Inits,
     read::{Init, OwnerTrust},
+    syntax,
 };
 use bulkhead_supervisor::settings::{LogLevel, OutputSchemas, RootsInvalid, Settings, ToolNames};
 use clap::ValueEnum;
@@ -26,6 +27,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 const IDLE_STOP: Duration = Duration::from_secs(300);
 /// Cores that one repository or one call may use at most.
 const MAX_CORES: usize = 4;
+/// Private writable memory of a worker-syntax at most: the tree of the largest source takes a part of it.
+const SYNTAX_MEMORY: u64 = 512 << 20;
 
 /// Everything that the front door settles.
 #[derive(Debug)]
@@ -115,7 +118,8 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
         threads: u32::try_from(cores).unwrap_or(1),
     };
     let (agents, note) = agents::settle(demand, home.as_deref(), &settings.run_dirs);
-    let inits = Inits { read: init, audit: audit.init.clone(), agents, note, gateway };
+    let syntax = syntax::Init { demand, memory: (megabytes << 20).min(SYNTAX_MEMORY) };
+    let inits = Inits { read: init, audit: audit.init.clone(), agents, note, gateway, syntax };
     Ok(Options { settings, inits, audit, ceiling, run_dir, complaints })
 }
 

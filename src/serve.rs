@@ -51,6 +51,7 @@ pub fn means(options: &Options) -> std::io::Result<Means> {
         read: |ends| bulkhead_worker_read::run(ends, false),
         audit: |ends| bulkhead_worker_audit::run(ends, bulkhead_worker_audit::Files::Own),
         agents: |ends| bulkhead_worker_agents::run(ends, false),
+        syntax: |ends| bulkhead_worker_syntax::run(ends, false),
         note: |ends| bulkhead_worker_agents::run_note(ends, false),
         gateway: |ends| bulkhead_worker_gateway::run(bulkhead_worker_gateway::Ends::Thread(ends)),
     };

@@ -51,6 +51,10 @@ pub fn run(kind: WorkerKind) -> ExitCode {
             let (source, sink) = pipes(requests, answers);
             bulkhead_worker_agents::run_note(WorkerEnds::new(source, sink), true);
         }
+        WorkerKind::Syntax => {
+            let (source, sink) = pipes(requests, answers);
+            bulkhead_worker_syntax::run(WorkerEnds::new(source, sink), true);
+        }
         WorkerKind::Gateway => {
             let dialler = match bulkhead_sandbox::inherited::holder_socket() {
                 Ok(socket) => socket,

@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bulkhead-worker-agents", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     ("bulkhead-worker-audit", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-ledger", "bulkhead-sandbox"]),
     ("bulkhead-worker-gateway", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-ledger", "bulkhead-sandbox"]),
+    ("bulkhead-worker-syntax", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     (
         "bulkhead",
         &[
@@ -33,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "bulkhead-worker-audit",
             "bulkhead-worker-gateway",
             "bulkhead-worker-read",
+            "bulkhead-worker-syntax",
         ],
     ),
 ];
@@ -61,6 +63,21 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap", &["bulkhead"]),
     ("ed25519-dalek", &["bulkhead-ledger"]),
     ("zeroize", &["bulkhead-ledger", "bulkhead-worker-audit", "bulkhead-worker-gateway"]),
+    ("tree-sitter", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-bash", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-c", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-cpp", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-go", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-java", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-javascript", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-json", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-language", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-md", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-python", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-rust", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-toml-ng", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-typescript", &["bulkhead-worker-syntax"]),
+    ("tree-sitter-yaml", &["bulkhead-worker-syntax"]),
     ("hyper", &["bulkhead-worker-gateway"]),
     ("reqwest", &[]),
     ("rustls", &[]),
@@ -185,7 +202,7 @@ fn every_dependency_has_a_licence_from_the_list() {
     assert!(faults.is_empty(), "licences that are not on the list:\n{}", faults.join("\n"));
 }
 
-/// Every `.rs` file of the repository, `target` left out.
+/// Every `.rs` file of the repository; `target` is left out, and sources that are data of a test.
 fn sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![root().to_owned()];
@@ -193,7 +210,7 @@ fn sources() -> Vec<PathBuf> {
         for entry in std::fs::read_dir(directory).expect("the repository is readable").flatten() {
             let path = entry.path();
             let name = entry.file_name();
-            if path.is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') {
+            if path.is_dir() && name != "target" && name != "golden" && !name.to_string_lossy().starts_with('.') {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 files.push(path);

@@ -184,7 +184,7 @@ fn as_strace_sees_it() {
     assert!(!workers.is_empty() && workers.iter().all(|pid| !front.contains(pid)), "{executions:?}");
     // the launcher is not dumpable, so only root's strace can read what its arguments point to
     let readable = executions[1..].iter().all(|call| {
-        ["read", "audit", "agents"].iter().any(|kind| call.rest.contains(&format!("\"worker\", \"{kind}\"")))
+        ["read", "audit", "agents", "syntax"].iter().any(|kind| call.rest.contains(&format!("\"worker\", \"{kind}\"")))
     });
     let by_descriptor =
         executions[1..].iter().all(|call| call.name == "execveat" && call.rest.contains("AT_EMPTY_PATH"));

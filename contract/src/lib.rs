@@ -6,6 +6,7 @@ pub mod agents;
 pub mod args;
 pub mod canonical;
 pub mod catalogue;
+pub mod cursor;
 pub mod failure;
 pub mod isolation;
 pub mod limits;

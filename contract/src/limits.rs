@@ -120,3 +120,14 @@ pub const DIFF_CONTEXT: (u32, u32) = (3, 50);
 pub const MAX_DIFF_PATHS: usize = 100;
 /// Characters of a revision.
 pub const MAX_REVISION_CHARS: usize = 4_096;
+/// Changed files of one page of `diff.semantic` and `diff.semanticFallbacks`.
+pub const SEMANTIC_FILES: u32 = 50;
+/// Changed lines of one file on one page (contract `results.md`).
+pub const SEMANTIC_LINES: u32 = 1_500;
+/// Bytes of one changed file that is compared by its structure: both sides, the path, and [`SEMANTIC_REGION_BYTES`] for
+/// each place that differs. All of it travels in one frame.
+pub const MAX_SEMANTIC_BYTES: usize = (1 << 20) - (16 << 10);
+/// Bytes that a place that differs counts for.
+pub const SEMANTIC_REGION_BYTES: usize = 20;
+/// Bytes of the changed files of one page together.
+pub const MAX_SEMANTIC_PAGE: usize = 7 << 20;

@@ -14,6 +14,7 @@ use bulkhead_ipc::{
         ledger::{FromHolder, ToHolder},
         note::{self, ToNote},
         read::{Answer, FromRead, ToRead},
+        syntax::{self, ToSyntax},
     },
     frame,
 };
@@ -39,6 +40,8 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = codec::decode_answer::<Outcome>(bytes);
     let _ = codec::decode_answer::<agents::Answer>(bytes);
     let _ = codec::decode_answer::<note::Answer>(bytes);
+    let _ = codec::decode::<ToSyntax>(bytes);
+    let _ = codec::decode_answer::<syntax::Answer>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();

@@ -4,7 +4,10 @@
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use bulkhead_contract::{
     isolation::Report,
-    results::{AgentSource, McpClient, Status, Unseen, UnseenReason},
+    results::{
+        AgentSource, FallbackReason, HunkChange, LineKind, McpClient, Moved, Region, SemanticHunk, SemanticLine,
+        Status, Unseen, UnseenReason,
+    },
 };
 use bulkhead_ipc::{
     codec,
@@ -19,6 +22,7 @@ use bulkhead_ipc::{
         ledger::{FromHolder, Segment, ToHolder},
         note::{self, ToNote},
         read::{Answer, Ask, Call, FromRead, Page, Place, Reply, ToRead},
+        syntax::{self, ToSyntax},
     },
     frame,
 };
@@ -93,6 +97,34 @@ fn seeds() -> Vec<Vec<u8>> {
     };
     let why = gateway::Failure::Babble(gateway::Babble::Framing);
     let body = gateway::Body::Whole(vec![b'x'; 300]);
+    let region = Region { old_start: 0, old_len: 1, new_start: 0, new_len: 300 };
+    let sources = syntax::Ask {
+        path: b"a.rs".to_vec(),
+        old: b"fn a() {}\n".to_vec(),
+        new: vec![b'\n'; 300],
+        regions: vec![region; 2],
+        skip: 0,
+        lines: 1_500,
+        bytes: 70_000,
+    };
+    let line = SemanticLine {
+        kind: LineKind::Modified,
+        old_line: Some(1),
+        new_line: Some(300),
+        content: "b".to_owned(),
+        old_content: Some("a".to_owned()),
+        changed_tokens: Some(vec!["b".to_owned()]),
+        old_changed_tokens: None,
+        cut: true,
+    };
+    let hunk = SemanticHunk {
+        header: "fn a".to_owned(),
+        within: vec!["impl A".to_owned()],
+        change: Some(HunkChange::Moved),
+        moved: Some(Moved { old_line: 1, new_line: 300, old_within: Some(Vec::new()) }),
+        lines: vec![line; 2],
+    };
+    let compared = syntax::Compared { language: "rust".to_owned(), hunks: vec![hunk; 2], changed_lines: 70_000 };
     let mut seeds = vec![
         codec::encode_answer(&exchange),
         codec::encode_answer(&gateway::Outcome::Answered { status: 599, body, authentic: true }),
@@ -110,6 +142,9 @@ fn seeds() -> Vec<Vec<u8>> {
         codec::encode(&FromErrand::Closed { id: 1, report: Report::default() }),
         codec::encode(&FromErrand::Part { id: 1, last: true, bytes: vec![7; 300] }),
         codec::encode_answer::<agents::Answer>(&Ok(found)),
+        codec::encode(&ToSyntax::Call(Box::new(ErrandCall { id: 3, budget_ms: 300, ask: sources }))),
+        codec::encode_answer::<syntax::Answer>(&Ok(syntax::Reply::Compared(Box::new(compared)))),
+        codec::encode_answer::<syntax::Answer>(&Ok(syntax::Reply::Fallback(FallbackReason::TooDeep))),
         codec::encode(&ToAudit::Append { group: 1, events: vec![event; 2] }),
         codec::encode(&ToAudit::Open { known: Some(known) }),
         codec::encode(&FromAudit::Recorded { group: 1, faults: vec![fault], standing }),
@@ -150,6 +185,7 @@ fn judge(bytes: &[u8]) {
     one::<FromHolder>(bytes);
     one::<ToAgents>(bytes);
     one::<ToNote>(bytes);
+    one::<ToSyntax>(bytes);
     one::<FromErrand>(bytes);
     one::<ToDialler>(bytes);
     one::<FromDialler>(bytes);
@@ -160,6 +196,7 @@ fn judge(bytes: &[u8]) {
     let _ = codec::decode_answer::<gateway::Exchange>(bytes).map(|exchange| exchange.check());
     let _ = codec::decode_answer::<agents::Answer>(bytes);
     let _ = codec::decode_answer::<note::Answer>(bytes);
+    let _ = codec::decode_answer::<syntax::Answer>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();
@@ -180,6 +217,7 @@ fn every_seed_is_a_message_of_some_edge() {
             || codec::decode::<FromHolder>(&seed).is_ok()
             || codec::decode::<ToAgents>(&seed).is_ok()
             || codec::decode::<ToNote>(&seed).is_ok()
+            || codec::decode::<ToSyntax>(&seed).is_ok()
             || codec::decode::<FromErrand>(&seed).is_ok()
             || codec::decode::<ToDialler>(&seed).is_ok()
             || codec::decode::<FromDialler>(&seed).is_ok()
@@ -189,6 +227,7 @@ fn every_seed_is_a_message_of_some_edge() {
             || codec::decode_answer::<gateway::Outcome>(&seed).is_ok()
             || codec::decode_answer::<agents::Answer>(&seed).is_ok()
             || codec::decode_answer::<note::Answer>(&seed).is_ok()
+            || codec::decode_answer::<syntax::Answer>(&seed).is_ok()
             || codec::decode_answer::<Answer>(&seed).is_ok();
         assert!(known, "{seed:?}");
     }

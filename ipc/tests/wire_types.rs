@@ -73,6 +73,8 @@ fn no_wire_type_reaches_itself() {
         "Outcome",
         "Scan",
         "Found",
+        "SemanticSources",
+        "SemanticHunk",
         "StatusRow",
         "ReadFailure",
     ] {

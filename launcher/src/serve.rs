@@ -303,7 +303,9 @@ impl Launcher {
         let (step, taken) = match kind {
             WorkerKind::Audit => ("socket of the ledger", self.auditor.is_some()),
             WorkerKind::Gateway => ("socket of the gateway", self.caller.is_some()),
-            WorkerKind::Read | WorkerKind::Agents | WorkerKind::Note => return Ok((Peer::None, None)),
+            WorkerKind::Read | WorkerKind::Agents | WorkerKind::Note | WorkerKind::Syntax => {
+                return Ok((Peer::None, None));
+            }
         };
         if taken {
             return Err(SpawnError { step, errno: Errno::EBUSY as i32 });

@@ -84,6 +84,7 @@ mod tests {
         edge::{
             agents, audit, gateway, note,
             read::{Init, OwnerTrust, ToRead},
+            syntax,
         },
     };
 
@@ -92,8 +93,9 @@ mod tests {
         let audit = audit::Init { demand, ledger: None, sign_key: None, compat: false, memory: 1 << 28 };
         let agents = agents::Init { demand, stores: Vec::new(), presence: Vec::new(), pid: 1, memory: 1 << 28 };
         let note = note::Init { demand, dir: None, pid: 1, memory: 1 << 28 };
+        let syntax = syntax::Init { demand, memory: 1 << 28 };
         let gateway = gateway::Init { demand, address: None, token: None, memory: 1 << 28 };
-        Inits { read: init(ceiling), audit, agents, note, gateway }
+        Inits { read: init(ceiling), audit, agents, note, gateway, syntax }
     }
 
     fn init(ceiling: usize) -> Init {

@@ -10,6 +10,7 @@ pub mod read;
 mod seen;
 mod steps;
 pub mod supervisor;
+pub mod syntax;
 pub mod tried;
 
 use crate::enforced::Enforced;

@@ -10,6 +10,7 @@ pub mod never;
 pub mod note;
 pub mod read;
 pub mod supervisor;
+pub mod syntax;
 
 /// One system call, by libc's number for this architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,13 +109,14 @@ mod tests {
     use seccompiler::TargetArch;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const KINDS: [(&str, Policy); 8] = [
+    const KINDS: [(&str, Policy); 9] = [
         ("read", read::POLICY),
         ("audit", audit::POLICY),
         ("agents, looking", agents::LOOKING),
         ("agents, reading", agents::READING),
         ("note", note::POLICY),
         ("gateway", gateway::POLICY),
+        ("syntax", syntax::POLICY),
         ("supervisor", supervisor::POLICY),
         ("launcher", launcher::POLICY),
     ];

@@ -4,7 +4,7 @@
 use crate::{
     audit::{Mode, clerk::Clerk},
     carrier::{Carrier, Ending},
-    errands::{Errand, Notes, Scans, Talk},
+    errands::{Comparisons, Errand, Notes, Scans, Talk},
     gateway::talk::{Talk as GatewayTalk, Unready},
     lockdown,
     settings::Settings,
@@ -119,6 +119,7 @@ pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
         of_worker(view, path, &mut facts).await;
     }
     of_errand::<Scans>(view, "worker-agents", &mut facts).await;
+    of_errand::<Comparisons>(view, "worker-syntax", &mut facts).await;
     of_errand::<Notes>(view, "worker-note", &mut facts).await;
     of_gateway(view, &mut facts).await;
     if view.settings.audit.mode != Mode::Off {

@@ -23,6 +23,7 @@ pub mod reads;
 pub mod recent;
 pub mod route;
 pub mod safety;
+pub mod semantic;
 pub mod settings;
 pub mod start;
 pub mod work;

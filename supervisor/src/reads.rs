@@ -10,6 +10,7 @@ use bulkhead_ipc::edge::{
     agents,
     gateway::{Exchange, Outcome},
     read::Ask,
+    syntax,
 };
 
 /// One question to a repository.
@@ -45,4 +46,7 @@ pub trait Reads {
 
     /// Carries one exchange to the gateway; [`crate::gateway::Bridge::exchange`] says what that promises.
     fn exchange(&self, exchange: Exchange, control: Control) -> impl Future<Output = Result<Outcome, Interrupted>>;
+
+    /// The same of a worker that parses.
+    fn syntax(&self, ask: syntax::Ask, control: Control) -> impl Future<Output = Result<syntax::Reply, CallError>>;
 }

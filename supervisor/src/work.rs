@@ -9,6 +9,7 @@ use crate::{
     outcome::CallError,
     reads::{Question, Reads},
     safety::Safety,
+    semantic::Semantic,
     settings::Settings,
 };
 use bulkhead_ipc::edge::read::Reply;
@@ -23,6 +24,8 @@ pub enum Work {
     Fleet(Fleet),
     /// A question to one repository that is answered with the run directory's records beside it.
     Safety(Safety),
+    /// Changed files of one repository, compared by a worker that parses.
+    Semantic(Semantic),
     /// The question who else works in a repository.
     Company(Company),
     /// A question to the gateway.
@@ -43,7 +46,9 @@ impl Work {
     #[must_use]
     pub fn asked(&self) -> &str {
         match self {
-            Work::Read(question) | Work::Safety(Safety { question, .. }) => &question.path,
+            Work::Read(question)
+            | Work::Safety(Safety { question, .. })
+            | Work::Semantic(Semantic { question, .. }) => &question.path,
             Work::Company(Company { question, .. }) => &question.path,
             Work::Fleet(_) | Work::Gateway(_) => "",
         }
@@ -71,6 +76,7 @@ impl Work {
             Work::Fleet(fleet) => fleet.done(reads, settings, control).await,
             Work::Safety(safety) => safety.done(reads, settings, control).await,
             Work::Company(company) => company.done(reads, settings, control).await,
+            Work::Semantic(semantic) => semantic.done(reads, settings, control).await,
             Work::Gateway(gateway) => gateway.done(settings),
         }
     }
@@ -93,7 +99,6 @@ pub fn data(reply: Reply) -> Result<Value, CallError> {
         Reply::Scope(it) => serde_json::to_value(it),
         Reply::TextDiff(it) => serde_json::to_value(it),
         Reply::CommitDetails(it) => serde_json::to_value(it),
-        Reply::Semantic(it) => serde_json::to_value(it),
         Reply::Worktrees(it) => serde_json::to_value(it),
         Reply::Submodules(it) => serde_json::to_value(it),
         Reply::Preflight(it) => serde_json::to_value(it),
@@ -101,7 +106,12 @@ pub fn data(reply: Reply) -> Result<Value, CallError> {
         Reply::Timeline(it) => serde_json::to_value(it),
         Reply::TimelineEvent(it) => serde_json::to_value(it),
         Reply::RestorePoints(it) => serde_json::to_value(it),
-        Reply::SelfProbe(_) | Reply::Radar(_) | Reply::Digest(_) | Reply::Traces(_) | Reply::Records(_) => {
+        Reply::SelfProbe(_)
+        | Reply::Sources(_)
+        | Reply::Radar(_)
+        | Reply::Digest(_)
+        | Reply::Traces(_)
+        | Reply::Records(_) => {
             return Err(CallError::WorkerDied { how: "it answered another question".into() });
         }
     };

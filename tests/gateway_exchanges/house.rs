@@ -6,7 +6,7 @@ use bulkhead_contract::isolation::{Demand, Report, Row};
 use bulkhead_ipc::edge::{
     Inits, agents, audit,
     gateway::{Exchange, Init, Method, Outcome},
-    note, read,
+    note, read, syntax,
 };
 use bulkhead_launcher::Table;
 use bulkhead_sandbox::{inherited, spawn};
@@ -120,6 +120,7 @@ impl House {
                     audit: |_| (),
                     agents: |_| (),
                     note: |_| (),
+                    syntax: |_| (),
                     gateway: |ends| bulkhead_worker_gateway::run(Ends::Thread(ends)),
                 };
                 let mut inits = inits(*address, None);
@@ -238,6 +239,7 @@ fn inits(address: SocketAddr, token: Option<&PathBuf>) -> Inits {
         audit: audit::Init { demand, ledger: None, sign_key: None, compat: false, memory: MEMORY },
         agents: agents::Init { demand, stores: Vec::new(), presence: Vec::new(), pid: 1, memory: MEMORY },
         note: note::Init { demand, dir: None, pid: 1, memory: MEMORY },
+        syntax: syntax::Init { demand, memory: MEMORY },
         gateway: Init { demand, address: Some(address), token, memory: MEMORY },
     }
 }

@@ -15,7 +15,8 @@ use nix::sys::signal::Signal;
 use std::{collections::BTreeMap, io, process::Command};
 
 /// The kinds of process; the first has no layer.
-pub const COLUMNS: [&str; 8] = ["bare", "read", "read+empty-root", "audit", "agents", "note", "gateway", "supervisor"];
+pub const COLUMNS: [&str; 9] =
+    ["bare", "read", "read+empty-root", "audit", "agents", "note", "syntax", "gateway", "supervisor"];
 
 /// What came of everything.
 #[derive(Default)]
@@ -49,6 +50,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
     let onlooking = Launcher::start_for_agents(parent, repository)?;
     let talking = Launcher::start_for_gateway(parent, world.targets.gateway_port)?;
     let noting = Launcher::start_for_note(parent, &world.note_directory()?)?;
+    let parsing = Launcher::start_for_syntax(parent)?;
     let run_dir = world.run_directory()?;
     let records = Launcher::start_for_records(parent, &run_dir)?;
     let run = |column: &str, job: &Job| match column {
@@ -62,6 +64,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
             world.let_go()?;
             talking.run(job)
         }
+        "syntax" => parsing.run(job),
         _ => started("supervisor", job),
     };
     let job = |probe: &str| Job { probe: probe.to_owned(), targets: world.targets.clone() };
@@ -114,6 +117,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         ("agents", &onlooking),
         ("note", &noting),
         ("gateway", &talking),
+        ("syntax", &parsing),
     ];
     for (column, launcher) in launchers {
         if collected.skipped.iter().any(|(skipped, _)| skipped == column) {

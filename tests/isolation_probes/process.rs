@@ -157,6 +157,11 @@ impl Launcher {
         Self::told(inits, WorkerKind::Gateway, None)
     }
 
+    /// The same with workers that parse.
+    pub fn start_for_syntax(ceiling: &str) -> io::Result<Self> {
+        Self::told(subject::inits(subject::init(ceiling, None, false)), WorkerKind::Syntax, None)
+    }
+
     fn told(inits: Inits, kind: WorkerKind, path: Option<&str>) -> io::Result<Self> {
         let table = Table::new(inits).map_err(io::Error::other)?;
         Ok(Self { forked: bulkhead_launcher::start(table)?, kind, repository: path.map(str::to_owned) })

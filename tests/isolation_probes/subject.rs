@@ -8,6 +8,7 @@ use bulkhead_ipc::{
     edge::{
         Inits, agents, audit, dialler, gateway, note,
         read::{Init, OwnerTrust, ToRead},
+        syntax,
     },
     frame,
 };
@@ -70,8 +71,9 @@ pub fn inits(read: Init) -> Inits {
     let (stores, presence) = (Vec::new(), Vec::new());
     let agents = agents::Init { demand: Demand::Required, stores, presence, pid: 1, memory: MEMORY };
     let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: MEMORY };
+    let syntax = syntax::Init { demand: Demand::Required, memory: MEMORY };
     let gateway = gateway::Init { demand: Demand::Required, address: None, token: None, memory: MEMORY };
-    Inits { read, audit: audit_init(), agents, note, gateway }
+    Inits { read, audit: audit_init(), agents, note, gateway, syntax }
 }
 
 /// worker-read, started by the launcher.
@@ -172,6 +174,20 @@ pub fn note_keeper() -> ExitCode {
     let job = job(&mut requests);
     subject(answers, job, Some(&mut requests), || {
         let enforced = jail::note::note(init.dir.as_deref().map(hold));
+        if enforced.missing().next().is_none() { Ok(enforced) } else { Err(enforced) }
+    })
+}
+
+/// worker-syntax, started by the launcher.
+pub fn parser() -> ExitCode {
+    early_steps(c"bulkhead-syntax");
+    let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
+    let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");
+    let told: syntax::ToSyntax = codec::decode(&first).expect("the launcher's own");
+    assert!(matches!(told, syntax::ToSyntax::Init(_)), "Init comes first");
+    let job = job(&mut requests);
+    subject(answers, job, Some(&mut requests), || {
+        let enforced = jail::syntax::syntax();
         if enforced.missing().next().is_none() { Ok(enforced) } else { Err(enforced) }
     })
 }

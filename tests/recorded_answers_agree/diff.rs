@@ -1,11 +1,11 @@
-//! Corrections of the recordings of diff.text, commit.details, diff.semantic and diff.semanticFallbacks.
+//! Corrections of the recordings of diff.text and commit.details.
 //! Trust: constants of the test.
 
 use super::{Correction, Family};
 use serde_json::{Value, json};
 
 pub const FAMILY: Family = Family {
-    tools: &[("diff.text", 25), ("commit.details", 16), ("diff.semantic", 5), ("diff.semanticFallbacks", 5)],
+    tools: &[("diff.text", 25), ("commit.details", 16)],
     corrections,
     additions: ADDITIONS,
     answered_now: &[],
@@ -16,8 +16,6 @@ pub const FAMILY: Family = Family {
         ("commit.details", "blob", 10010, "a file is no commit"),
         ("commit.details", "msgsearch", 10010, "a search through history is no revision"),
         ("commit.details", "rename", 10010, "a search through history is no revision"),
-        ("diff.semantic", "bad", 10010, "a revision that names nothing gives no arguments for another tool"),
-        ("diff.semanticFallbacks", "bad", 10010, "a revision that names nothing is an error"),
     ],
     failures: &[
         ("diff.text", "bad", "bad-argument"),

@@ -10,6 +10,7 @@ mod inspect;
 mod refs;
 mod safety;
 mod scope;
+mod semantic;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -79,6 +80,7 @@ const FAMILIES: &[&Family] = &[
     &history::FAMILY,
     &scope::FAMILY,
     &diff::FAMILY,
+    &semantic::FAMILY,
     &checkouts::FAMILY,
     &conflict::FAMILY,
     &fleet::FAMILY,

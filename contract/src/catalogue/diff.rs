@@ -1,5 +1,4 @@
-//! Rows of diff.text, commit.details, diff.semantic and diff.semanticFallbacks (contract `tools.json`, `results.md`,
-//! corrected by `corrections.md`).
+//! Rows of diff.text and commit.details (contract `tools.json`, `results.md`, corrected by `corrections.md`).
 //! Trust: constants.
 
 use super::shared::*;
@@ -12,7 +11,7 @@ use crate::{
 };
 
 /// This family.
-pub(super) const TOOLS: &[Tool] = &[TEXT, DETAILS, SEMANTIC, FALLBACKS];
+pub(super) const TOOLS: &[Tool] = &[TEXT, DETAILS];
 
 const REVISION: Kind = Kind::Text { min: 0, max: MAX_REVISION_CHARS };
 
@@ -20,10 +19,10 @@ const fn revision(name: &'static str, description: &'static str) -> Argument {
     Argument { name, kind: REVISION, required: false, description }
 }
 
-const BASE: Argument = revision("base", "Old revision, a..b or a...b.");
-const HEAD: Argument = revision("head", "New revision.");
+pub(super) const BASE: Argument = revision("base", "Old revision, a..b or a...b.");
+pub(super) const HEAD: Argument = revision("head", "New revision.");
 
-const PATH: Argument = Argument {
+pub(super) const PATH: Argument = Argument {
     name: "path",
     kind: Kind::Text { min: 0, max: MAX_PATH_BYTES },
     required: false,
@@ -134,35 +133,6 @@ pub const DETAILS: Tool = Tool {
     ],
 };
 
-/// `diff.semantic`.
-pub const SEMANTIC: Tool = Tool {
-    name: "diff.semantic",
-    title: "Semantic diff",
-    description: "Call this only to turn arguments into those for diff.text: no semantic engine is there.",
-    toolset: Toolset::Inspect,
-    annotations: Annotations::LOCAL_READ,
-    source: "local-git",
-    arguments: &[REPO_PATH, BASE, HEAD, PATH, REPO_ID],
-    data: &[
-        field("supported", Shape::Boolean, "Always false."),
-        field("fallback", Shape::OneOf(&["diff.text"]), "The tool to call instead."),
-        field("reason", Shape::Text, "Why."),
-        field("textDiffArguments", Shape::Object(ARGUMENTS), "Arguments for it."),
-    ],
-};
-
-/// `diff.semanticFallbacks`.
-pub const FALLBACKS: Tool = Tool {
-    name: "diff.semanticFallbacks",
-    title: "Semantic diff fallbacks",
-    description: "Call this to learn why diff.semantic leaves paths to diff.text: without an engine, all.",
-    toolset: Toolset::Inspect,
-    annotations: Annotations::LOCAL_READ,
-    source: "local-git",
-    arguments: &[REPO_PATH, BASE, HEAD, PATH, REPO_ID],
-    data: &[field("fallbacks", Shape::List(&Shape::Object(FALLBACK)), "One row for what was asked.")],
-};
-
 const FILES: Shape = Shape::List(&Shape::Object(FILE));
 
 const OMISSION: Shape = Shape::OneOf(&["too-large", "filtered", "unreadable", "missing"]);
@@ -201,22 +171,6 @@ const COMMIT: &[Field] = &[
     sometimes("messageTruncated", Shape::Boolean, "The message is cut."),
     field("signed", Shape::Boolean, "A signature is there; it was not verified."),
     sometimes("shallow", Shape::Boolean, "The history of this clone ends here."),
-];
-
-const ARGUMENTS: &[Field] = &[
-    field("repoPath", Shape::Text, "Canonical path of the repository."),
-    sometimes("base", Shape::Text, "As it was asked."),
-    sometimes("head", Shape::Text, "As it was asked."),
-    sometimes("path", Shape::Text, "As it was asked."),
-];
-
-const FALLBACK: &[Field] = &[
-    field("from", Shape::OneOf(&["diff.semantic"]), "What was asked."),
-    field("to", Shape::OneOf(&["diff.text"]), "What answers."),
-    field("supported", Shape::Boolean, "Always false."),
-    field("reason", Shape::Text, "Why."),
-    field("repoPath", Shape::Text, "Canonical path of the repository."),
-    field("path", Shape::Nullable("string"), "The path that was asked about."),
 ];
 
 #[cfg(test)]
@@ -323,34 +277,5 @@ mod tests {
         let mut poor = CommitDetails { files: vec![bare_row()], next_cursor: None, partial: None, ..rich.clone() };
         (poor.commit.message_truncated, poor.commit.shallow) = (false, false);
         both(&DETAILS, &rich, &poor);
-    }
-
-    #[test]
-    fn semantic_answers_agree_with_their_rows() {
-        let arguments = |some: Option<String>| TextDiffArguments {
-            repo_path: "/r".into(),
-            base: some.clone(),
-            head: some.clone(),
-            path: some,
-        };
-        let answer = |arguments| {
-            Semantic::Diff(SemanticDiff {
-                supported: false,
-                fallback: "diff.text".into(),
-                reason: "r".into(),
-                text_diff_arguments: arguments,
-            })
-        };
-        both(&SEMANTIC, &answer(arguments(Some("x".into()))), &answer(arguments(None)));
-        let fallback = SemanticFallback {
-            from: "diff.semantic".into(),
-            to: "diff.text".into(),
-            supported: false,
-            reason: "r".into(),
-            repo_path: "/r".into(),
-            path: None,
-        };
-        let rows = Semantic::Fallbacks(SemanticFallbacks { fallbacks: vec![fallback] });
-        both(&FALLBACKS, &rows, &rows);
     }
 }

@@ -13,6 +13,7 @@ mod inspect;
 mod refs;
 mod safety;
 mod scope;
+mod semantic;
 mod shared;
 
 use crate::{nearest::nearest, tool::Tool};
@@ -24,6 +25,7 @@ const FAMILIES: &[&[Tool]] = &[
     history::TOOLS,
     scope::TOOLS,
     diff::TOOLS,
+    semantic::TOOLS,
     checkouts::TOOLS,
     conflict::TOOLS,
     fleet::TOOLS,

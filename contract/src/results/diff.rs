@@ -1,4 +1,4 @@
-//! diff.text, commit.details, diff.semantic and diff.semanticFallbacks (contract `results.md`, corrected by `corrections.md`).
+//! diff.text and commit.details (contract `results.md`, corrected by `corrections.md`).
 //! Trust: see the module above.
 
 use super::Partial;
@@ -178,71 +178,4 @@ pub struct DetailedCommit {
     /// The history of this clone ends here: the parents are not in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shallow: bool,
-}
-
-/// `diff.semantic` or `diff.semanticFallbacks`, by what was asked.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
-#[serde(untagged)]
-pub enum Semantic {
-    /// `diff.semantic`.
-    Diff(SemanticDiff),
-    /// `diff.semanticFallbacks`.
-    Fallbacks(SemanticFallbacks),
-}
-
-/// `diff.semantic`: the text diff to ask for instead.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SemanticDiff {
-    /// Always false.
-    pub supported: bool,
-    /// Always `diff.text`.
-    pub fallback: String,
-    /// Why.
-    pub reason: String,
-    /// Arguments for it.
-    pub text_diff_arguments: TextDiffArguments,
-}
-
-/// Arguments of `diff.text` that answer the same question.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TextDiffArguments {
-    /// Canonical path of the repository.
-    pub repo_path: String,
-    /// As it was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base: Option<String>,
-    /// As it was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub head: Option<String>,
-    /// As it was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-}
-
-/// `diff.semanticFallbacks`.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SemanticFallbacks {
-    /// One row: what was asked is answered as text.
-    pub fallbacks: Vec<SemanticFallback>,
-}
-
-/// One question that is answered as text.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SemanticFallback {
-    /// Always `diff.semantic`.
-    pub from: String,
-    /// Always `diff.text`.
-    pub to: String,
-    /// Always false.
-    pub supported: bool,
-    /// Why.
-    pub reason: String,
-    /// Canonical path of the repository.
-    pub repo_path: String,
-    /// The path that was asked about, or null for all.
-    pub path: Option<String>,
 }

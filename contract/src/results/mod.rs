@@ -11,6 +11,7 @@ mod history;
 mod refs;
 mod safety;
 mod scope;
+mod semantic;
 mod status;
 
 pub use agents::*;
@@ -26,4 +27,5 @@ pub use history::*;
 pub use refs::*;
 pub use safety::*;
 pub use scope::*;
+pub use semantic::*;
 pub use status::{Changes, ChangesTotals, Partial, Status, StatusRow};

@@ -1,7 +1,7 @@
 //! What each kind of worker is told first: the one list of kinds that launcher, threads and front door share.
 //! Trust: built by the front door from the command line; the only later addition is an opaque path.
 
-use super::{WorkerKind, agents, audit, gateway, note, read};
+use super::{WorkerKind, agents, audit, gateway, note, read, syntax};
 use crate::{Error, codec};
 
 /// The first message of each kind.
@@ -13,6 +13,8 @@ pub struct Inits {
     pub audit: audit::Init,
     /// Of worker-agents.
     pub agents: agents::Init,
+    /// Of worker-syntax.
+    pub syntax: syntax::Init,
     /// Of the worker that keeps the presence file.
     pub note: note::Init,
     /// Of worker-gateway.
@@ -29,6 +31,7 @@ impl Inits {
             WorkerKind::Read => codec::encode(&read::ToRead::Init(Box::new(read::Init { path, ..self.read.clone() }))),
             WorkerKind::Audit => codec::encode(&audit::ToAudit::Init(Box::new(self.audit.clone()))),
             WorkerKind::Agents => codec::encode(&agents::ToAgents::Init(Box::new(self.agents.clone()))),
+            WorkerKind::Syntax => codec::encode(&syntax::ToSyntax::Init(Box::new(self.syntax.clone()))),
             WorkerKind::Note => codec::encode(&note::ToNote::Init(Box::new(self.note.clone()))),
             WorkerKind::Gateway => codec::encode(&gateway::ToGateway::Init(Box::new(self.gateway.clone()))),
         }

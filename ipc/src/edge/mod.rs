@@ -12,6 +12,7 @@ pub mod launcher;
 pub mod ledger;
 pub mod note;
 pub mod read;
+pub mod syntax;
 
 pub use inits::Inits;
 
@@ -26,6 +27,8 @@ pub enum WorkerKind {
     Audit,
     /// Looks who else works in a repository.
     Agents,
+    /// Parses source files.
+    Syntax,
     /// Keeps the presence file of this server.
     Note,
     /// Talks to the application behind the gateway's address.
@@ -34,8 +37,14 @@ pub enum WorkerKind {
 
 impl WorkerKind {
     /// All kinds, in the order of the launcher's table.
-    pub const ALL: [WorkerKind; 5] =
-        [WorkerKind::Read, WorkerKind::Audit, WorkerKind::Agents, WorkerKind::Note, WorkerKind::Gateway];
+    pub const ALL: [WorkerKind; 6] = [
+        WorkerKind::Read,
+        WorkerKind::Audit,
+        WorkerKind::Agents,
+        WorkerKind::Note,
+        WorkerKind::Syntax,
+        WorkerKind::Gateway,
+    ];
 
     /// Name of the policy, the edge and the process, without the `worker-` prefix; of the crate too, but for the note, which
     /// is a second kind of process of worker-agents.
@@ -45,6 +54,7 @@ impl WorkerKind {
             WorkerKind::Read => "read",
             WorkerKind::Audit => "audit",
             WorkerKind::Agents => "agents",
+            WorkerKind::Syntax => "syntax",
             WorkerKind::Note => "note",
             WorkerKind::Gateway => "gateway",
         }

@@ -9,8 +9,8 @@ use bulkhead_contract::{
     isolation::{Demand, Report},
     results::{
         BranchStack, Brief, Changes, CommitDetails, Conflict, DigestEvents, History, Preflight, RadarEntry, Records,
-        Reflog, Refs, RestorePoints, Scope, Semantic, Status, Submodules, TextDiff, Timeline, TimelineEvent, Traces,
-        Worktrees,
+        Reflog, Refs, RestorePoints, Scope, SemanticSources, Status, Submodules, TextDiff, Timeline, TimelineEvent,
+        Traces, Worktrees,
     },
 };
 
@@ -114,8 +114,8 @@ pub enum Ask {
     TextDiff(asks::TextDiff),
     /// `commit.details`.
     CommitDetails(asks::CommitDetails),
-    /// `diff.semantic` and `diff.semanticFallbacks`.
-    Semantic(asks::Semantic),
+    /// Both texts of changed files, for `diff.semantic` and `diff.semanticFallbacks`.
+    Sources(asks::Sources),
     /// `submodule.status`.
     Submodules(asks::Submodules),
     /// `worktree.list`.
@@ -241,8 +241,8 @@ pub enum Reply {
     TextDiff(Box<TextDiff>),
     /// To [`Ask::CommitDetails`].
     CommitDetails(Box<CommitDetails>),
-    /// To [`Ask::Semantic`].
-    Semantic(Box<Semantic>),
+    /// To [`Ask::Sources`].
+    Sources(Box<SemanticSources>),
     /// To [`Ask::Submodules`].
     Submodules(Box<Submodules>),
     /// To [`Ask::Worktrees`].

@@ -9,6 +9,7 @@ use bulkhead_ipc::{
         launcher::{FromLauncher, MAX_PACKET, ToLauncher},
         note,
         read::{Init, OwnerTrust, ToRead},
+        syntax,
     },
     frame,
 };
@@ -55,8 +56,9 @@ pub fn inits() -> Inits {
     let (stores, presence) = (Vec::new(), Vec::new());
     let agents = agents::Init { demand: Demand::Required, stores, presence, pid: 1, memory: 1 << 28 };
     let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: 1 << 28 };
+    let syntax = syntax::Init { demand: Demand::Required, memory: 1 << 28 };
     let gateway = gateway::Init { demand: Demand::Required, address: None, token: None, memory: 1 << 28 };
-    Inits { read: init(), audit: audit_init(), agents, note, gateway }
+    Inits { read: init(), audit: audit_init(), agents, note, gateway, syntax }
 }
 
 /// A running launcher.

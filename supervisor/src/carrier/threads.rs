@@ -14,6 +14,7 @@ use bulkhead_ipc::{
         launcher::StatusOf,
         note::ToNote,
         read::{FromRead, ToRead},
+        syntax::ToSyntax,
     },
 };
 use std::{
@@ -47,6 +48,8 @@ pub struct WorkerTable {
     pub audit: fn(WorkerEnds<ToAudit, FromAudit>),
     /// Of worker-agents.
     pub agents: fn(WorkerEnds<ToAgents, FromErrand>),
+    /// Of worker-syntax.
+    pub syntax: fn(WorkerEnds<ToSyntax, FromErrand>),
     /// Of the worker that keeps the presence file.
     pub note: fn(WorkerEnds<ToNote, FromErrand>),
     /// Of worker-gateway.
@@ -98,6 +101,7 @@ impl Threads {
                 WorkerKind::Read => (table.read)(WorkerEnds::new(heard, said)),
                 WorkerKind::Audit => (table.audit)(WorkerEnds::new(heard, said)),
                 WorkerKind::Agents => (table.agents)(WorkerEnds::new(heard, said)),
+                WorkerKind::Syntax => (table.syntax)(WorkerEnds::new(heard, said)),
                 WorkerKind::Note => (table.note)(WorkerEnds::new(heard, said)),
                 WorkerKind::Gateway => (table.gateway)(WorkerEnds::new(heard, said)),
             }

@@ -10,6 +10,7 @@ use bulkhead_ipc::{
         agents::{self, Finding, Found, Scan, ToAgents},
         errand::{ErrandAnswer, ErrandCall},
         note::{self, Noted, ToNote},
+        syntax::{self, ToSyntax},
     },
 };
 
@@ -71,6 +72,29 @@ impl Errand for Notes {
 
     fn fits(_ask: &note::Ask, reply: &Noted) -> bool {
         reply.failed.as_deref().is_none_or(is_short)
+    }
+}
+
+/// A changed file by its definitions: processes that serve until they idle, two so that both cores work.
+#[derive(Debug)]
+pub struct Comparisons;
+
+impl Errand for Comparisons {
+    const KIND: WorkerKind = WorkerKind::Syntax;
+    const NAME: &'static str = "workers that parse";
+    const MOST: usize = 2;
+    const SERVES: u64 = u64::MAX;
+    const SPARE: bool = false;
+    const CLOSED_AT_START: bool = true;
+    type Ask = syntax::Ask;
+    type Reply = syntax::Reply;
+    edge!(ToSyntax);
+
+    fn fits(ask: &syntax::Ask, reply: &syntax::Reply) -> bool {
+        match reply {
+            syntax::Reply::Compared(compared) => compared.fits(ask),
+            syntax::Reply::Fallback(_) => true,
+        }
     }
 }
 

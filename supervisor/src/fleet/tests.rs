@@ -18,6 +18,7 @@ use bulkhead_ipc::edge::{
     agents,
     gateway::{Exchange, Outcome},
     read::{Ask, Reply},
+    syntax,
 };
 use serde_json::json;
 use std::{cell::Cell, collections::BTreeMap, time::Duration};
@@ -82,6 +83,10 @@ impl Reads for Fake {
 
     async fn exchange(&self, exchange: Exchange, _control: Control) -> Result<Outcome, Interrupted> {
         panic!("the stand-in was not taught to carry {exchange:?}")
+    }
+
+    async fn syntax(&self, ask: syntax::Ask, _control: Control) -> Result<syntax::Reply, CallError> {
+        panic!("the stand-in was not taught to compare {}", String::from_utf8_lossy(&ask.path))
     }
 }
 

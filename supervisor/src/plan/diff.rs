@@ -1,4 +1,4 @@
-//! Questions of diff.text, commit.details, diff.semantic and diff.semanticFallbacks.
+//! Questions of diff.text and commit.details.
 //! Trust: see the module above.
 
 use super::{Room, number};
@@ -25,15 +25,11 @@ pub(super) fn ask(tool: &str, checked: &Checked<'_>, room: Room) -> Option<Ask> 
             commit: checked.text("commit")?.to_owned(),
             page: room.page(checked, DEFAULT_COMMIT_PATHS)?,
         })),
-        "diff.semantic" => Some(Ask::Semantic(asks::Semantic { compared: compared(checked), fallbacks: false })),
-        "diff.semanticFallbacks" => {
-            Some(Ask::Semantic(asks::Semantic { compared: compared(checked), fallbacks: true }))
-        }
         _ => None,
     }
 }
 
-fn compared(checked: &Checked<'_>) -> asks::Compared {
+pub(super) fn compared(checked: &Checked<'_>) -> asks::Compared {
     let text = |name| checked.text(name).map(str::to_owned);
     asks::Compared { base: text("base"), head: text("head"), path: text("path") }
 }

@@ -13,16 +13,19 @@ use crate::{
     company::{Asker, Company},
     fleet, gateway,
     reads::Question,
-    safety as records,
+    safety as records, semantic,
     work::Work,
 };
 use bulkhead_contract::{
     args::Checked,
     canonical,
-    limits::{DEFAULT_ANSWER_CHARS, DEFAULT_STATUS_ROWS, MAX_ANSWER_CHARS},
+    limits::{DEFAULT_ANSWER_CHARS, DEFAULT_STATUS_ROWS, MAX_ANSWER_CHARS, SEMANTIC_FILES},
     tool::{Tool, Toolset},
 };
-use bulkhead_ipc::edge::read::{Ask, Page};
+use bulkhead_ipc::edge::{
+    asks,
+    read::{Ask, Page},
+};
 use serde_json::Value;
 
 /// Characters of an answer that are not its rows: the envelope without `repoPath`, and the fields around a list.
@@ -77,6 +80,19 @@ pub fn work(tool: &Tool, checked: &Checked<'_>, arguments: &Value) -> Option<Wor
     if tool.name == "agents.presence" {
         let question = Question { path, ask: Ask::Traces, fingerprint };
         return Some(Work::Company(Company { question, asker: Asker::default() }));
+    }
+    if let "diff.semantic" | "diff.semanticFallbacks" = tool.name {
+        let asked = diff::compared(checked);
+        let cursor = checked.text("cursor").map(str::to_owned);
+        let later = cursor.is_some();
+        let ask = Ask::Sources(asks::Sources { compared: asked.clone(), files: SEMANTIC_FILES, cursor });
+        return Some(Work::Semantic(semantic::Semantic {
+            question: Question { path, ask, fingerprint },
+            asked,
+            later,
+            fallbacks: tool.name == "diff.semanticFallbacks",
+            chars: room.chars(false) as usize,
+        }));
     }
     let ask = match tool.name {
         "repo.brief" => Ask::Brief { recent_commits: number(checked, "recentCommits")? },

@@ -16,7 +16,7 @@ use crate::{
     carrier::Carrier,
     company::OwnPresence,
     control::{Control, Tick},
-    errands::{Errands, Scans},
+    errands::{Comparisons, Errands, Scans},
     gateway::{Bridge, Interrupted},
     log,
     outcome::{Answered, CallError},
@@ -32,6 +32,7 @@ use bulkhead_ipc::edge::{
     agents,
     gateway::{Exchange, Outcome},
     read::Ask,
+    syntax,
 };
 use roster::Roster;
 use std::{
@@ -68,6 +69,8 @@ struct Shared {
     audit: OnceCell<Audit>,
     /// Workers that look for other agents.
     scans: Errands<Scans>,
+    /// Workers that parse.
+    comparisons: Errands<Comparisons>,
     /// What others are told of this server.
     presence: OwnPresence,
     /// The way to the gateway.
@@ -125,6 +128,7 @@ impl Pool {
     pub fn new(settings: Rc<Settings>, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
+        let comparisons = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let presence = OwnPresence::new(&settings, &carrier, own);
         let bridge = Bridge::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let state = State {
@@ -137,13 +141,15 @@ impl Pool {
             told_missing: BTreeSet::new(),
         };
         let (state, audit) = (RefCell::new(state), OnceCell::new());
-        Self(Rc::new(Shared { settings, carrier, refusal, state, audit, scans, presence, bridge }))
+        let shared = Shared { settings, carrier, refusal, state, audit, scans, comparisons, presence, bridge };
+        Self(Rc::new(shared))
     }
 
     /// Tells `audit` of workers that end unasked, from now on; the first one is told alone.
     pub fn tell(&self, audit: Audit) {
         self.0.scans.tell(audit.clone());
         self.0.bridge.tell(audit.clone());
+        self.0.comparisons.tell(audit.clone());
         let _ = self.0.audit.set(audit);
     }
 
@@ -156,6 +162,7 @@ impl Pool {
         };
         drop(waiting);
         self.0.scans.close();
+        self.0.comparisons.close();
         self.0.presence.leave().await;
         self.0.bridge.close();
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
@@ -214,6 +221,10 @@ impl Reads for Pool {
 
     async fn exchange(&self, exchange: Exchange, control: Control) -> Result<Outcome, Interrupted> {
         self.0.bridge.exchange(exchange, control).await
+    }
+
+    async fn syntax(&self, ask: syntax::Ask, control: Control) -> Result<syntax::Reply, CallError> {
+        self.0.comparisons.ask(ask, control).await
     }
 }
 

@@ -92,7 +92,7 @@ fn fits(ask: &Ask, reply: &Reply) -> bool {
             | (Ask::Scope(_), Reply::Scope(_))
             | (Ask::TextDiff(_), Reply::TextDiff(_))
             | (Ask::CommitDetails(_), Reply::CommitDetails(_))
-            | (Ask::Semantic(_), Reply::Semantic(_))
+            | (Ask::Sources(_), Reply::Sources(_))
             | (Ask::Submodules(_), Reply::Submodules(_))
             | (Ask::Worktrees(_), Reply::Worktrees(_))
             | (Ask::Preflight(_), Reply::Preflight(_))

@@ -15,6 +15,7 @@ use bulkhead_ipc::{
         launcher::StatusOf,
         note,
         read::{Answer, Ask, Call, FromRead, Init, OwnerTrust, Ready, Reply, Repository, ToRead},
+        syntax,
     },
 };
 use bulkhead_supervisor::{
@@ -273,8 +274,9 @@ pub fn inits() -> Inits {
     let (stores, presence) = (Vec::new(), Vec::new());
     let agents = agents::Init { demand: Demand::Off, stores, presence, pid: 1, memory: 0 };
     let note = note::Init { demand: Demand::Off, dir: None, pid: 1, memory: 0 };
+    let syntax = syntax::Init { demand: Demand::Off, memory: 0 };
     let gateway = gateway::Init { demand: Demand::Off, address: None, token: None, memory: 0 };
-    Inits { read: init(), audit: audit_init(), agents, note, gateway }
+    Inits { read: init(), audit: audit_init(), agents, note, gateway, syntax }
 }
 
 pub fn init() -> Init {

@@ -42,7 +42,7 @@ pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadF
         Ask::Scope(ask) => scope::scope(repo, ask, pace).map(|it| Reply::Scope(Box::new(it))),
         Ask::TextDiff(ask) => diff::text(repo, ask, pace).map(|it| Reply::TextDiff(Box::new(it))),
         Ask::CommitDetails(ask) => diff::details(repo, ask, pace).map(|it| Reply::CommitDetails(Box::new(it))),
-        Ask::Semantic(ask) => diff::semantic(repo, ask, pace).map(|it| Reply::Semantic(Box::new(it))),
+        Ask::Sources(ask) => diff::sources(repo, ask, pace).map(|it| Reply::Sources(Box::new(it))),
         Ask::Submodules(ask) => checkouts::submodules(repo, ask, pace).map(|it| Reply::Submodules(Box::new(it))),
         Ask::Worktrees(ask) => checkouts::worktrees(repo, ask, pace).map(|it| Reply::Worktrees(Box::new(it))),
         Ask::Preflight(ask) => conflict::preflight(repo, ask, pace).map(|it| Reply::Preflight(Box::new(it))),

@@ -17,4 +17,5 @@ pub mod patch;
 pub mod paths;
 pub mod quote;
 pub mod sides;
+pub mod texts;
 pub mod trees;

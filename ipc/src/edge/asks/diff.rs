@@ -49,11 +49,13 @@ pub struct CommitDetails {
     pub page: Page,
 }
 
-/// `diff.semantic` and `diff.semanticFallbacks`.
+/// Both texts of changed files, for `diff.semantic` and `diff.semanticFallbacks`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Semantic {
+pub struct Sources {
     /// What is compared.
     pub compared: Compared,
-    /// The rows of `diff.semanticFallbacks` are asked for.
-    pub fallbacks: bool,
+    /// Files at most.
+    pub files: u32,
+    /// Where to go on; from an earlier answer, but written by the caller.
+    pub cursor: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! diff.text, commit.details, diff.semantic and diff.semanticFallbacks, and what they share.
+//! diff.text, commit.details and the texts behind diff.semantic, and what they share.
 //! Trust: see the module above.
 
 mod details;
@@ -7,7 +7,7 @@ mod semantic;
 mod text;
 
 pub(super) use details::details;
-pub(super) use semantic::semantic;
+pub(super) use semantic::sources;
 pub(super) use text::text;
 
 use crate::{

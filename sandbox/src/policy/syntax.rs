@@ -1,0 +1,10 @@
+//! worker-syntax: two pipes and its own memory. No file, no path, no socket, no thread, no process, no signal.
+//! Trust: constant. What parses hostile text with code in C gets what every process needs to live, and nothing else.
+
+use super::{Policy, base, never};
+
+/// The policy.
+pub const POLICY: Policy = Policy {
+    allow: Some(&[base::BASE]),
+    kill: Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS]),
+};
