@@ -111,7 +111,8 @@ pub fn data(reply: Reply) -> Result<Value, CallError> {
         | Reply::Radar(_)
         | Reply::Digest(_)
         | Reply::Traces(_)
-        | Reply::Records(_) => {
+        | Reply::Records(_)
+        | Reply::Facts(_) => {
             return Err(CallError::WorkerDied { how: "it answered another question".into() });
         }
     };

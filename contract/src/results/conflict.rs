@@ -72,6 +72,20 @@ pub enum PreflightStatus {
     Conflicts,
 }
 
+impl PreflightStatus {
+    /// As it stands in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PreflightStatus::UnrelatedHistories => "unrelated-histories",
+            PreflightStatus::AlreadyUpToDate => "already-up-to-date",
+            PreflightStatus::FastForward => "fast-forward",
+            PreflightStatus::CleanMerge => "clean-merge",
+            PreflightStatus::Conflicts => "conflicts",
+        }
+    }
+}
+
 /// One path that would be left unmerged.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
 #[serde(rename_all = "camelCase")]

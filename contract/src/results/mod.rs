@@ -6,6 +6,7 @@ mod brief;
 mod checkouts;
 mod conflict;
 mod diff;
+mod facts;
 mod fleet;
 mod history;
 mod refs;
@@ -22,6 +23,7 @@ pub use brief::{
 pub use checkouts::*;
 pub use conflict::*;
 pub use diff::*;
+pub use facts::*;
 pub use fleet::*;
 pub use history::*;
 pub use refs::*;

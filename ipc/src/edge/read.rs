@@ -8,9 +8,9 @@ use bulkhead_contract::{
     failure::ReadFailure,
     isolation::{Demand, Report},
     results::{
-        BranchStack, Brief, Changes, CommitDetails, Conflict, DigestEvents, History, Preflight, RadarEntry, Records,
-        Reflog, Refs, RestorePoints, Scope, SemanticSources, Status, Submodules, TextDiff, Timeline, TimelineEvent,
-        Traces, Worktrees,
+        BranchStack, Brief, Changes, CommitDetails, Conflict, DigestEvents, Facts, History, Preflight, RadarEntry,
+        Records, Reflog, Refs, RestorePoints, Scope, SemanticSources, Status, Submodules, TextDiff, Timeline,
+        TimelineEvent, Traces, Worktrees,
     },
 };
 
@@ -138,6 +138,8 @@ pub enum Ask {
     Traces,
     /// What a run directory holds; asked of a worker for a run directory, not for a repository.
     Records(asks::Records),
+    /// What a person should know of a proposal. Empty, it asks whether the repository may be read.
+    Facts(Box<asks::Facts>),
 }
 
 /// Which rows of a long list.
@@ -265,6 +267,8 @@ pub enum Reply {
     Traces(Traces),
     /// To [`Ask::Records`].
     Records(Box<Records>),
+    /// To [`Ask::Facts`].
+    Facts(Box<Facts>),
 }
 
 /// Where the conversation stands, as the supervisor sees it.

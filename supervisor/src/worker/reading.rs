@@ -104,5 +104,6 @@ fn fits(ask: &Ask, reply: &Reply) -> bool {
             | (Ask::RestorePoints(_), Reply::RestorePoints(_))
             | (Ask::Traces, Reply::Traces(_))
             | (Ask::Records(_), Reply::Records(_))
+            | (Ask::Facts(_), Reply::Facts(_))
     )
 }

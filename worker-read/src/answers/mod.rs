@@ -7,6 +7,7 @@ mod checkouts;
 mod conflict;
 pub(crate) mod cursor;
 mod diff;
+mod facts;
 mod fleet;
 mod history;
 mod refs;
@@ -48,6 +49,7 @@ pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadF
         Ask::Preflight(ask) => conflict::preflight(repo, ask, pace).map(|it| Reply::Preflight(Box::new(it))),
         Ask::Conflict(ask) => conflict::read(repo, ask, pace).map(|it| Reply::Conflict(Box::new(it))),
         Ask::Radar(ask) => fleet::radar(repo, ask, pace).map(|it| Reply::Radar(Box::new(it))),
+        Ask::Facts(ask) => facts::facts(repo, ask, pace).map(|it| Reply::Facts(Box::new(it))),
         Ask::Digest(ask) => fleet::digest(repo, ask, pace).map(|it| Reply::Digest(Box::new(it))),
         Ask::Traces => Ok(Reply::Traces(traces::traces(repo))),
         Ask::Timeline(ask) => safety::timeline(repo, ask, pace).map(|it| Reply::Timeline(Box::new(it))),

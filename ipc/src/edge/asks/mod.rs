@@ -4,6 +4,7 @@
 mod checkouts;
 mod conflict;
 mod diff;
+mod facts;
 mod fleet;
 mod history;
 mod refs;
@@ -13,6 +14,7 @@ mod scope;
 pub use checkouts::*;
 pub use conflict::*;
 pub use diff::*;
+pub use facts::*;
 pub use fleet::*;
 pub use history::*;
 pub use refs::*;
