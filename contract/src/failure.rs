@@ -27,6 +27,14 @@ pub mod code {
     pub const GATEWAY_NEEDED: i64 = 10001;
     /// The gateway is not configured or does not answer.
     pub const GATEWAY_SILENT: i64 = 10003;
+    /// The proposal is over, and was not carried out.
+    pub const PROPOSAL_OVER: i64 = 10004;
+    /// The gateway knows no such proposal.
+    pub const PROPOSAL_UNKNOWN: i64 = 10005;
+    /// The gateway refused a proposal or its withdrawal.
+    pub const PROPOSAL_REFUSED: i64 = 10006;
+    /// The gateway gave a proposal an id that cannot be used.
+    pub const BAD_PREVIEW_ID: i64 = 10007;
     /// A local read failed; `data.reason` says why.
     pub const LOCAL_READ: i64 = 10010;
     /// The operator wants nobody to look for other agents.

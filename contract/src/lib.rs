@@ -13,5 +13,6 @@ pub mod limits;
 pub mod nearest;
 pub mod path;
 pub mod results;
+pub mod rules;
 pub mod schema;
 pub mod tool;

@@ -131,3 +131,17 @@ pub const MAX_SEMANTIC_BYTES: usize = (1 << 20) - (16 << 10);
 pub const SEMANTIC_REGION_BYTES: usize = 20;
 /// Bytes of the changed files of one page together.
 pub const MAX_SEMANTIC_PAGE: usize = 7 << 20;
+/// Longest `reason` of a proposal, in Unicode scalar values (contract `tools.json`, as the limits that follow).
+pub const MAX_REASON_CHARS: usize = 4_096;
+/// Longest `previewId` and `idempotencyKey`, in bytes.
+pub const MAX_PREVIEW_ID: usize = 128;
+/// Paths of one proposal.
+pub const MAX_PROPOSAL_PATHS: usize = 10_000;
+/// Longest patch, in Unicode scalar values.
+pub const MAX_PATCH_CHARS: usize = 4 << 20;
+/// Longest message of a commit, and of the commit that records a submodule, in Unicode scalar values.
+pub const MAX_MESSAGE_CHARS: (usize, usize) = (65_536, 2_000);
+/// Steps of one plan.
+pub const MAX_PLAN_STEPS: usize = 10;
+/// Repositories of one deletion of branches, branches of each, and branches in all.
+pub const BRANCH_TARGETS: (usize, usize, usize) = (20, 20, 100);

@@ -7,6 +7,9 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
+/// Members beside `data` that a brief schema names: those that come first.
+const ACTED_ON: usize = 3;
+
 /// How much of a result is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
@@ -76,7 +79,11 @@ pub fn output(tool: &Tool, detail: Detail) -> Value {
         "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
         "required": ["code", "message"],
     });
-    let mut properties = Map::new();
+    let beside = if full { tool.beside() } else { &tool.beside()[..tool.beside().len().min(ACTED_ON)] };
+    let mut properties = match fields(beside, detail).remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        _ => Map::new(),
+    };
     // lists are read by agents, who pay for every byte: a brief schema leaves out what is the same for every tool
     if full {
         properties.insert("tool".into(), json!({"type": "string"}));
@@ -86,7 +93,10 @@ pub fn output(tool: &Tool, detail: Detail) -> Value {
             properties.insert("repoPath".into(), json!({"type": "string"}));
         }
     }
-    properties.insert("data".into(), Value::Object(fields(tool.data, detail)));
+    // what a gateway says is passed on; agents need no list of it
+    let passed_on = tool.proposes().is_some() && !full;
+    let data = if passed_on { Map::new() } else { fields(tool.data, detail) };
+    properties.insert("data".into(), Value::Object(data));
     properties.insert("error".into(), if full { error } else { json!({}) });
     let mut root = object(properties);
     if full {

@@ -35,6 +35,22 @@ impl Tool {
         if self.name == "fleet.radar" { &["repoPaths", "repositories"] } else { &[] }
     }
 
+    /// The operation that a tool proposes, as the gateway names it: `merge` of `operation.preview.merge`.
+    #[must_use]
+    pub fn proposes(&self) -> Option<&'static str> {
+        self.name.strip_prefix("operation.preview.")
+    }
+
+    /// Members of its results beside `data` and `error`, where there are any of their own.
+    #[must_use]
+    pub fn beside(&self) -> &'static [Field] {
+        match (self.toolset, self.proposes()) {
+            (Toolset::Propose, Some(_)) => crate::catalogue::PREVIEW,
+            (Toolset::Propose, None) => crate::catalogue::OF_ONE,
+            _ => &[],
+        }
+    }
+
     /// The row of the argument `name`.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<&'static Argument> {

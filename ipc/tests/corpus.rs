@@ -65,7 +65,7 @@ fn seeds() -> Vec<Vec<u8>> {
         timestamp: u64::MAX,
         place: 1,
         numbers: vec![("lost".to_owned(), 300)],
-        read_only: true,
+        write: None,
     };
     let known = audit::Known { sequence: 7, hash: [1; 32], ledger: Some("id".to_owned()) };
     let standing = audit::Standing { last: Some(known.clone()), notices: vec!["rotated".to_owned()] };

@@ -1,5 +1,5 @@
-//! What is asked of the gateway, where a person decides on proposals. This build does not dial: it says so by code.
-//! Trust: the address is the operator's; the id in a question is the caller's and was checked against its row.
+//! The way to the gateway, where a person decides on proposals, and what is said where it leads nowhere.
+//! Trust: the address is the operator's.
 
 mod bridge;
 mod crew;
@@ -7,8 +7,6 @@ pub(crate) mod talk;
 
 pub use bridge::{Bridge, Interrupted};
 
-use crate::{outcome::CallError, settings::Settings, work::Done};
-use bulkhead_contract::args::Checked;
 use serde_json::{Value, json};
 
 /// Message of code 10001.
@@ -17,32 +15,6 @@ pub(crate) const NEEDED: &str = "This tool has nothing to answer from here.";
 pub(crate) const SILENT: &str = "The gateway cannot be asked.";
 /// Where the codes are explained.
 const LEARN_MORE: &str = "docs/errors.md in the sources of this server";
-
-/// A question to the gateway.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gateway {
-    /// Which proposal.
-    pub preview_id: String,
-}
-
-impl Gateway {
-    /// The question that a call is; `None` for a tool that asks the gateway nothing.
-    #[must_use]
-    pub fn plan(tool: &str, checked: &Checked<'_>) -> Option<Self> {
-        match tool {
-            "operation.status" => Some(Self { preview_id: checked.text("previewId")?.to_owned() }),
-            _ => None,
-        }
-    }
-
-    /// Asks it.
-    ///
-    /// # Errors
-    /// Always, as long as nothing here talks to a gateway.
-    pub fn done(self, settings: &Settings) -> Result<Done, CallError> {
-        Err(CallError::GatewaySilent { configured: settings.gateway.is_some() })
-    }
-}
 
 /// Data of code 10001.
 pub(crate) fn needed(tool: &str) -> Value {
@@ -61,13 +33,10 @@ pub(crate) fn needed(tool: &str) -> Value {
 /// Data of code 10003.
 pub(crate) fn silent(tool: &str, configured: bool) -> Value {
     let (reason, recommendation) = if configured {
-        (
-            "A gateway is configured, and this build does not talk to it yet.",
-            "Do not ask again: the answer will be the same. Ask the person to look at the proposal in the application.",
-        )
+        ("The gateway gave no answer that could be used.", "Ask the person to look at the application.")
     } else {
         (
-            "No gateway is configured, so there are no proposals whose state could be asked for.",
+            "No gateway is configured, so there is nobody who could decide on proposals.",
             "Do not ask again: the answer will be the same until the operator names a gateway with --gateway or \
              BULKHEAD_GATEWAY and starts the server anew.",
         )

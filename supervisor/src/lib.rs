@@ -19,6 +19,7 @@ pub mod outcome;
 pub mod plan;
 pub mod poison;
 pub mod pool;
+pub mod proposals;
 pub mod reads;
 pub mod recent;
 pub mod route;

@@ -1,7 +1,10 @@
 //! How a call that reached the workers can end, in types that the MCP layer renders.
 //! Trust: built by the supervisor from its own knowledge; worker texts in it have passed the edge's checks.
 
-use bulkhead_contract::failure::ReadFailure;
+use bulkhead_contract::{
+    args::Violation,
+    failure::{ReadFailure, Reason},
+};
 use bulkhead_ipc::edge::read::Reply;
 
 /// A good answer.
@@ -13,6 +16,15 @@ pub struct Answered {
     pub reply: Reply,
 }
 
+/// An argument of a proposal that may not stand as it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Where, and what.
+    pub violation: Violation,
+    /// The kind of it.
+    pub reason: Reason,
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
@@ -21,6 +33,12 @@ pub enum CallError {
     Incomplete {
         /// What is missing, and what to do.
         details: String,
+    },
+    /// A proposal breaks rules, or what it is about cannot be worked on; all of it is named, and nothing was sent. Code -32602.
+    #[error("{} of the arguments break rules", violations.len())]
+    Forbidden {
+        /// What is wrong.
+        violations: Vec<Broken>,
     },
     /// The worker says that the repository cannot be read so.
     #[error("{}", .0.details)]

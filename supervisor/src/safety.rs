@@ -114,7 +114,7 @@ impl Safety {
 }
 
 fn done(answered: Answered) -> Result<Done, CallError> {
-    Ok(Done { canonical: Some(answered.canonical), data: work::data(answered.reply)? })
+    Ok(Done::of(Some(answered.canonical), work::data(answered.reply)?))
 }
 
 /// A question that is answered from HEAD alone, for the repository's canonical path beside the answer.

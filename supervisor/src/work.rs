@@ -5,15 +5,15 @@ use crate::{
     company::{Asker, Company},
     control::Control,
     fleet::Fleet,
-    gateway::Gateway,
     outcome::CallError,
+    proposals::{self, Failed, One, Proposal},
     reads::{Question, Reads},
     safety::Safety,
     semantic::Semantic,
     settings::Settings,
 };
 use bulkhead_ipc::edge::read::Reply;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The work of one call.
 #[derive(Debug, Clone)]
@@ -28,17 +28,33 @@ pub enum Work {
     Semantic(Semantic),
     /// The question who else works in a repository.
     Company(Company),
-    /// A question to the gateway.
-    Gateway(Gateway),
+    /// A proposal of a write.
+    Propose(Box<Proposal>),
+    /// A question to the gateway about one proposal, or its withdrawal.
+    One(One),
 }
 
-/// A good end.
-#[derive(Debug, Clone, PartialEq)]
+/// An end that the call itself came to.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Done {
     /// Canonical path of the repository that answered; `None` where the answer is not about one alone.
     pub canonical: Option<Vec<u8>>,
-    /// Member `data`; its keys are sorted, as the contract has them.
-    pub data: Value,
+    /// Member `data`; its keys are sorted, as the contract has them. Only results of proposals may lack it.
+    pub data: Option<Value>,
+    /// Members beside it, of results of proposals.
+    pub members: Map<String, Value>,
+    /// The result is an error for what the gateway said.
+    pub failed: Option<Failed>,
+    /// Canonical path of the repository that the call was about, where the result does not name it.
+    pub about: Option<Vec<u8>>,
+}
+
+impl Done {
+    /// An answer, perhaps about the repository at `canonical`.
+    #[must_use]
+    pub fn of(canonical: Option<Vec<u8>>, data: Value) -> Self {
+        Self { canonical, data: Some(data), ..Self::default() }
+    }
 }
 
 impl Work {
@@ -50,7 +66,17 @@ impl Work {
             | Work::Safety(Safety { question, .. })
             | Work::Semantic(Semantic { question, .. }) => &question.path,
             Work::Company(Company { question, .. }) => &question.path,
-            Work::Fleet(_) | Work::Gateway(_) => "",
+            Work::Propose(proposal) => proposal.asked(),
+            Work::Fleet(_) | Work::One(_) => "",
+        }
+    }
+
+    /// Bytes that it holds until it is done, where that is much: proposals carry patches.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        match self {
+            Work::Propose(proposal) => proposal.size(),
+            _ => 0,
         }
     }
 
@@ -67,17 +93,24 @@ impl Work {
     ///
     /// # Errors
     /// Why there is no answer.
-    pub async fn done<R: Reads>(self, reads: &R, settings: &Settings, control: Control) -> Result<Done, CallError> {
+    pub async fn done<R: Reads>(
+        self,
+        reads: &R,
+        settings: &Settings,
+        asker: proposals::Asker<'_>,
+        control: Control,
+    ) -> Result<Done, CallError> {
         match self {
             Work::Read(question) => {
                 let answered = reads.read(question, control).await?;
-                Ok(Done { canonical: Some(answered.canonical), data: data(answered.reply)? })
+                Ok(Done::of(Some(answered.canonical), data(answered.reply)?))
             }
             Work::Fleet(fleet) => fleet.done(reads, settings, control).await,
             Work::Safety(safety) => safety.done(reads, settings, control).await,
             Work::Company(company) => company.done(reads, settings, control).await,
             Work::Semantic(semantic) => semantic.done(reads, settings, control).await,
-            Work::Gateway(gateway) => gateway.done(settings),
+            Work::Propose(proposal) => proposal.done(reads, settings, asker, control).await,
+            Work::One(one) => one.done(reads, settings, asker, control).await,
         }
     }
 }

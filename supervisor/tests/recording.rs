@@ -169,7 +169,7 @@ fn audit(scripted: &Scripted, mode: Mode, plans: &[Plan]) -> Audit {
 
 fn note(audit: &Audit, calls: usize) {
     for _ in 0..calls {
-        let done = Done { canonical: None, data: json!({}) };
+        let done = Done::of(None, json!({}));
         audit.call(Some("repo.status"), &json!({"repoPath": "/w"}), None).ended(&Ok(done));
     }
 }

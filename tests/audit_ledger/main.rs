@@ -8,6 +8,8 @@ mod support;
 mod crashes;
 #[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
+mod proposals;
 mod records;
 mod rotation;
 mod shared;

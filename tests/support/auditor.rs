@@ -140,6 +140,6 @@ pub fn event(place: u64) -> Event {
         timestamp: 1_750_000_000_000 + place,
         place,
         numbers: vec![],
-        read_only: true,
+        write: None,
     }
 }

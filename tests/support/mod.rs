@@ -7,6 +7,7 @@ pub mod auditor;
 pub mod calls;
 pub mod dice;
 pub mod fixtures;
+pub mod gateway;
 pub mod index;
 pub mod objects;
 pub mod outcome;

@@ -2,7 +2,7 @@
 //! Trust: texts of an event are bounded and written as data; no member of the ledger's own can be set through them.
 
 use crate::fingerprint::{FingerprintKey, unkeyed};
-use bulkhead_ipc::edge::audit::{self, Kind, MAX_EVENTS, MAX_NUMBERS, MAX_TEXT, Scope};
+use bulkhead_ipc::edge::audit::{self, Kind, MAX_EVENTS, MAX_NUMBERS, MAX_TEXT, Scope, Step};
 use bulkhead_ledger::event::{Approval, Event, Outcome, Risk};
 use serde_json::{Map, Value};
 
@@ -30,11 +30,24 @@ pub fn told(event: &audit::Event, key: Option<&FingerprintKey>) -> Event {
         if let Some(reported) = &event.reported {
             further.insert("reported".to_owned(), reported.as_str().into());
         }
+        if let Some(write) = &event.write {
+            match write.step {
+                Step::Only => None,
+                Step::Intent => further.insert("phase".to_owned(), "intent".into()),
+                Step::Outcome => further.insert("phase".to_owned(), "outcome".into()),
+            };
+            // not keyed: a proposal is no secret from whoever decides on it, and its random ids cannot be tried out
+            if let Some(digest) = &write.proposal {
+                further.insert("proposalDigest".to_owned(), unkeyed(digest).into());
+            }
+        }
         further.extend(event.numbers.iter().map(|(name, number)| (name.clone(), Value::from(*number))));
     }
     Event {
         event_type: match event.kind {
             Kind::ToolCall => "tool_call",
+            Kind::Proposal => "write_proposal",
+            Kind::Cancel => "proposal_cancel",
             Kind::Refused => "write_block",
             Kind::Start => "server_start",
             Kind::Gap => "audit_gap",
@@ -42,9 +55,17 @@ pub fn told(event: &audit::Event, key: Option<&FingerprintKey>) -> Event {
         }
         .to_owned(),
         tool: event.tool.clone(),
-        // every tool reads; what proposes or writes will bring its own
-        risk: Risk::None,
-        approval: if event.kind == Kind::Refused { Approval::Denied } else { Approval::NotRequired },
+        risk: match event.write.as_ref().map(|write| write.risk) {
+            None | Some(audit::Risk::None) => Risk::None,
+            Some(audit::Risk::Low) => Risk::Low,
+            Some(audit::Risk::Medium) => Risk::Medium,
+            Some(audit::Risk::High) => Risk::High,
+        },
+        approval: match event.kind {
+            Kind::Refused => Approval::Denied,
+            Kind::Proposal => Approval::UiHandshake,
+            _ => Approval::NotRequired,
+        },
         result: match event.result {
             audit::Outcome::Success => Outcome::Success,
             audit::Outcome::Error => Outcome::Error,
@@ -59,7 +80,7 @@ pub fn told(event: &audit::Event, key: Option<&FingerprintKey>) -> Event {
         session_id: event.session.clone(),
         duration_ms: event.duration_ms,
         summary: event.summary.clone(),
-        read_only: event.read_only,
+        read_only: event.write.is_none(),
         timestamp: event.timestamp,
         further,
     }
@@ -83,7 +104,7 @@ mod tests {
             timestamp: 4,
             place: 5,
             numbers: vec![("pid".into(), 6)],
-            read_only: true,
+            write: None,
         }
     }
 
@@ -108,6 +129,25 @@ mod tests {
         assert!(told.further.is_empty());
         assert_eq!(told.args_fingerprint, Some(unkeyed(&[2; 32])));
         assert_eq!(told.repo_scope, format!("repoPath:{}", unkeyed(&[1; 32])));
+    }
+
+    #[test]
+    fn a_proposal_has_its_risk_its_phase_and_its_digest() {
+        let key = FingerprintKey::read(&[9; 32]).expect("32 bytes");
+        let write = audit::Write { step: Step::Intent, risk: audit::Risk::High, proposal: Some([7; 32]) };
+        let proposed = audit::Event { kind: Kind::Proposal, write: Some(write), ..event() };
+        let members = told(&proposed, Some(&key)).members().expect("a sound event");
+        for (name, right) in [
+            ("event_type", "write_proposal"),
+            ("risk", "high"),
+            ("approval", "ui_handshake"),
+            ("phase", "intent"),
+            ("proposalDigest", &unkeyed(&[7; 32])),
+        ] {
+            assert_eq!(members[name], right, "{name}");
+        }
+        assert_eq!(members["readOnly"], false);
+        assert!(told(&proposed, None).further.is_empty(), "the contract's entries have no such members");
     }
 
     #[test]

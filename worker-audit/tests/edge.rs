@@ -89,7 +89,7 @@ fn event(place: u64) -> Event {
         timestamp: 7,
         place,
         numbers: vec![],
-        read_only: true,
+        write: None,
     }
 }
 

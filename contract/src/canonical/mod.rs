@@ -42,15 +42,28 @@ pub fn sha256(value: &Value) -> [u8; 32] {
     Sha256::digest(text(value).as_bytes()).into()
 }
 
-/// `sha256:<64 hex digits>` over the canonical text of one value.
+/// A digest in 64 hex digits.
 #[must_use]
-pub fn label(value: &Value) -> String {
+pub fn hex(digest: &[u8; 32]) -> String {
     use std::fmt::Write as _;
-    let mut out = String::from("sha256:");
-    for byte in sha256(value) {
+    let mut out = String::with_capacity(64);
+    for byte in digest {
         let _ = write!(out, "{byte:02x}");
     }
     out
+}
+
+/// The beginning of a digest as people compare it: 16 hex digits in groups of four.
+#[must_use]
+pub fn short(digest: &[u8; 32]) -> String {
+    let hex = hex(digest);
+    [&hex[..4], &hex[4..8], &hex[8..12], &hex[12..16]].join("-")
+}
+
+/// `sha256:<64 hex digits>` over the canonical text of one value.
+#[must_use]
+pub fn label(value: &Value) -> String {
+    format!("sha256:{}", hex(&sha256(value)))
 }
 
 #[cfg(test)]

@@ -10,11 +10,16 @@ mod diff;
 mod fleet;
 mod history;
 mod inspect;
+mod outcomes;
+mod propose;
 mod refs;
 mod safety;
 mod scope;
 mod semantic;
 mod shared;
+
+pub use outcomes::{COMPLETED, FAILED_STATES, OPEN_STATES};
+pub(crate) use outcomes::{OF_ONE, PREVIEW};
 
 use crate::{nearest::nearest, tool::Tool};
 
@@ -31,6 +36,7 @@ const FAMILIES: &[&[Tool]] = &[
     fleet::TOOLS,
     safety::TOOLS,
     agents::TOOLS,
+    propose::TOOLS,
 ];
 
 const COUNT: usize = {
@@ -96,7 +102,8 @@ mod tests {
         let mut seen = HashSet::new();
         for tool in TOOLS {
             let spelled = tool.underscored();
-            assert!(spelled.len() <= 32, "{spelled} is too long for hosts that add a prefix");
+            // 64 characters is the least limit of a host, and the prefix `mcp__bulkhead__` counts
+            assert!(spelled.len() <= 40, "{spelled} is too long for hosts that add a prefix");
             assert!(spelled.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'), "{spelled}");
             assert!(seen.insert(spelled.to_ascii_lowercase()), "{spelled} twice");
         }

@@ -1,4 +1,4 @@
-//! Rows of safety.*, flux.* and operation.status (contract `tools.json`, `results.md`, corrected by `corrections.md`).
+//! Rows of safety.* and flux.* (contract `tools.json`, `results.md`, corrected by `corrections.md`).
 //! Trust: constants.
 
 use super::shared::*;
@@ -9,7 +9,7 @@ use crate::{
 
 /// This family.
 pub(super) const TOOLS: &[Tool] =
-    &[TIMELINE, EVENT_DETAILS, LATEST_RESTORE_POINT, RESTORE_POINTS, RESTORE_POINT_DETAILS, OPERATION_STATUS];
+    &[TIMELINE, EVENT_DETAILS, LATEST_RESTORE_POINT, RESTORE_POINTS, RESTORE_POINT_DETAILS];
 
 const RUN_DIR: Argument = Argument {
     name: "runDir",
@@ -138,35 +138,6 @@ pub const RESTORE_POINT_DETAILS: Tool = tool(
         PROBLEMS,
     ],
 );
-
-/// `operation.status`.
-pub const OPERATION_STATUS: Tool = Tool {
-    toolset: Toolset::Propose,
-    source: "fluxgit-app",
-    ..tool(
-        "operation.status",
-        "State of a proposal",
-        "Call this to learn what became of a proposed write, by the previewId it was answered with.",
-        &[Argument {
-            name: "previewId",
-            kind: Kind::Word { max: 128 },
-            required: true,
-            description: "Letters, digits, `_`, `-`.",
-        }],
-        &[
-            field("previewId", Shape::Text, "The proposal."),
-            field(
-                "status",
-                Shape::Text,
-                "pending, approved, executing, completed, rejected, failed, expired or cancelled.",
-            ),
-            sometimes("operationType", Shape::Text, "What was proposed."),
-            sometimes("expiresAt", Shape::Text, "When the proposal ends by itself."),
-            sometimes("rejectionReason", Shape::Text, "Why a person said no."),
-            sometimes("result", Shape::Any("object"), "What was done."),
-        ],
-    )
-};
 
 const READ_ONLY: Field = field("readOnly", Shape::Boolean, "True.");
 const APPROVAL_REQUIRED: Field = field("approvalRequired", Shape::Boolean, "True: going back is a write.");

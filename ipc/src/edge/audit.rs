@@ -94,8 +94,43 @@ pub struct Event {
     pub place: u64,
     /// Further numbers, each with a name of ours.
     pub numbers: Vec<(String, u64)>,
-    /// Whether the tool only reads.
-    pub read_only: bool,
+    /// Of a call that proposes or withdraws a write; `None` for what only reads.
+    pub write: Option<Write>,
+}
+
+/// What a ledger says of a write beside the usual.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Write {
+    /// Which of its entries this is.
+    pub step: Step,
+    /// How much harm it can do.
+    pub risk: Risk,
+    /// SHA-256 of the proposal, where there is one.
+    pub proposal: Option<[u8; 32]>,
+}
+
+/// A write has two entries: one on disk before the request leaves, one about what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum Step {
+    /// The one entry of a call of which nothing left.
+    Only,
+    /// The request may leave now.
+    Intent,
+    /// What became of it.
+    Outcome,
+}
+
+/// How much harm an operation can do, by the contract's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum Risk {
+    /// A withdrawal.
+    None,
+    /// A worktree, a commit, a branch.
+    Low,
+    /// Merge, rebase, patch, plan, push, branch deletion, submodule pointers.
+    Medium,
+    /// Reset, discard.
+    High,
 }
 
 /// What happened.
@@ -103,6 +138,10 @@ pub struct Event {
 pub enum Kind {
     /// A call was answered, well or with an error.
     ToolCall,
+    /// A write was proposed.
+    Proposal,
+    /// A proposal was withdrawn.
+    Cancel,
     /// A call was refused before it reached a tool.
     Refused,
     /// A server began: isolation, roots and gate in force.

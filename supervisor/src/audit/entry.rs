@@ -4,12 +4,12 @@
 use super::{Audit, Noted};
 use crate::{mcp::jsonrpc::RpcError, outcome::CallError, work::Done};
 use bulkhead_contract::{
-    canonical,
+    canonical, catalogue,
     failure::{Reason, code},
 };
-use bulkhead_ipc::edge::audit::{Kind, Outcome, Scope};
+use bulkhead_ipc::edge::audit::{Kind, Outcome, Risk, Scope, Step, Write};
 use serde_json::Value;
-use std::time::Instant;
+use std::{cell::Cell, time::Instant};
 
 /// One call on its way.
 #[derive(Debug)]
@@ -17,9 +17,11 @@ pub struct Entry {
     audit: Audit,
     /// Taken at the end.
     begun: Option<Begun>,
+    /// The request of a write may have left: an intent is recorded, perhaps of a proposal with that digest.
+    intended: Cell<Option<Option<[u8; 32]>>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Begun {
     tool: &'static str,
     client: Option<String>,
@@ -37,7 +39,40 @@ impl Entry {
             arguments: (!arguments.is_null()).then(|| canonical::sha256(arguments)),
             since: Instant::now(),
         });
-        Self { audit, begun }
+        Self { audit, begun, intended: Cell::new(None) }
+    }
+
+    /// Records that a write is about to leave, and returns when that is on disk. `proposal` is its digest, where it
+    /// proposes something.
+    ///
+    /// # Errors
+    /// Why that is not recorded; then nothing may leave.
+    pub async fn intend(&self, proposal: Option<[u8; 32]>) -> Result<(), String> {
+        let Some(Begun { tool, client, scope, arguments, since }) = self.begun.clone() else { return Ok(()) };
+        let write = Some(Write { step: Step::Intent, risk: risk(tool), proposal });
+        let summary = format!("about to leave{}", named(proposal));
+        let noted = Noted {
+            kind: kind(tool),
+            tool: tool.to_owned(),
+            client,
+            result: Outcome::Success,
+            scope,
+            arguments,
+            duration: since.elapsed(),
+            summary,
+            reported: None,
+            numbers: Vec::new(),
+            write,
+        };
+        self.audit.durable(noted).await?;
+        self.intended.set(Some(proposal));
+        Ok(())
+    }
+
+    /// A signed statement of where the ledger ends, where there is one to be had.
+    pub async fn checkpoint(&self) -> Option<Value> {
+        self.begun.as_ref()?;
+        self.audit.checkpoint().await
     }
 
     /// It was refused before it reached a tool.
@@ -52,8 +87,10 @@ impl Entry {
 
     /// It ended so.
     pub fn ended(mut self, outcome: &Result<Done, CallError>) {
+        let kind = self.begun.as_ref().map_or(Kind::ToolCall, |begun| kind(begun.tool));
         let (kind, result, summary, reported) = match outcome {
-            Ok(_) => (Kind::ToolCall, Outcome::Success, "answered".to_owned(), None),
+            Ok(Done { failed: Some(failed), .. }) => (kind, Outcome::Error, format!("error {}", failed.code), None),
+            Ok(_) => (kind, Outcome::Success, "answered".to_owned(), None),
             Err(CallError::Read(failure)) if failure.reason == Reason::OutsideRoots => {
                 (Kind::Refused, Outcome::Blocked, format!("refused: {}", code::OUTSIDE_ROOTS), None)
             }
@@ -61,9 +98,12 @@ impl Entry {
                 let summary = format!("refused: {}, it could not be recorded then", code::UNRECORDED);
                 (Kind::Refused, Outcome::Blocked, summary, None)
             }
+            Err(CallError::Forbidden { .. }) => {
+                (Kind::Refused, Outcome::Blocked, format!("refused: {}", code::INVALID_PARAMS), None)
+            }
             Err(error) => {
                 let (summary, reported) = told(error);
-                (Kind::ToolCall, Outcome::Error, summary, reported)
+                (kind, Outcome::Error, summary, reported)
             }
         };
         self.finish(kind, result, summary, reported);
@@ -71,17 +111,53 @@ impl Entry {
 
     fn finish(&mut self, kind: Kind, result: Outcome, summary: String, reported: Option<String>) {
         let Some(Begun { tool, client, scope, arguments, since }) = self.begun.take() else { return };
+        let intended = self.intended.get();
+        let write = is_write(tool).then(|| Write {
+            step: if intended.is_some() { Step::Outcome } else { Step::Only },
+            risk: risk(tool),
+            proposal: intended.flatten(),
+        });
+        let summary = summary + &named(intended.flatten());
         let (tool, duration) = (tool.to_owned(), since.elapsed());
         let numbers = Vec::new();
-        self.audit.note(Noted { kind, tool, client, result, scope, arguments, duration, summary, reported, numbers });
+        let noted = Noted { kind, tool, client, result, scope, arguments, duration, summary, reported, numbers, write };
+        self.audit.note(noted);
     }
 }
 
 impl Drop for Entry {
     /// A call that broke inside of us, or was cut off by the end of the server, was a call all the same.
     fn drop(&mut self) {
-        self.finish(Kind::ToolCall, Outcome::Error, "it was cut off before it had an end".to_owned(), None);
+        let kind = self.begun.as_ref().map_or(Kind::ToolCall, |begun| kind(begun.tool));
+        self.finish(kind, Outcome::Error, "it was cut off before it had an end".to_owned(), None);
     }
+}
+
+fn is_write(tool: &str) -> bool {
+    catalogue::find(tool).is_some_and(|tool| !tool.annotations.read_only)
+}
+
+fn kind(tool: &str) -> Kind {
+    match catalogue::find(tool) {
+        Some(row) if row.proposes().is_some() => Kind::Proposal,
+        Some(row) if !row.annotations.read_only => Kind::Cancel,
+        _ => Kind::ToolCall,
+    }
+}
+
+/// The contract's table (`audit.md`).
+fn risk(tool: &str) -> Risk {
+    match catalogue::find(tool).and_then(|row| row.proposes()) {
+        None => Risk::None,
+        Some("worktree" | "commit" | "branch") => Risk::Low,
+        Some("reset" | "discard") => Risk::High,
+        Some(_) => Risk::Medium,
+    }
+}
+
+/// The short form of a digest, for a summary.
+fn named(proposal: Option<[u8; 32]>) -> String {
+    proposal.map_or_else(String::new, |digest| format!("; proposal {}", canonical::short(&digest)))
 }
 
 /// A sentence of ours, and what others said in a field of its own.
@@ -105,6 +181,7 @@ fn told(error: &CallError) -> (String, Option<String>) {
         CallError::Poisoned { .. } => (format!("error {}: it ended two workers before", code::POISONED), None),
         CallError::Unrecorded { .. } => (format!("error {}: it could not be recorded", code::UNRECORDED), None),
         CallError::DetectionOff => (format!("error {}: detection is switched off", code::DETECTION_OFF), None),
+        CallError::Forbidden { .. } => (format!("error {}: arguments break rules", code::INVALID_PARAMS), None),
         CallError::GatewayNeeded => (format!("error {}: it needs a gateway", code::GATEWAY_NEEDED), None),
         CallError::GatewaySilent { .. } => (format!("error {}: the gateway is silent", code::GATEWAY_SILENT), None),
         CallError::Stopping => (format!("error {}: the server was stopping", code::WORKER_DIED), None),
@@ -126,6 +203,23 @@ fn scope(arguments: &Value) -> Scope {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn risks_and_kinds_are_the_contract_s() {
+        for (tool, right_kind, right_risk) in [
+            ("repo.status", Kind::ToolCall, Risk::None),
+            ("operation.status", Kind::ToolCall, Risk::None),
+            ("operation.cancel", Kind::Cancel, Risk::None),
+            ("operation.preview.reset", Kind::Proposal, Risk::High),
+            ("operation.preview.discard", Kind::Proposal, Risk::High),
+            ("operation.preview.branchDelete", Kind::Proposal, Risk::Medium),
+            ("operation.preview.branch", Kind::Proposal, Risk::Low),
+            ("unknown", Kind::ToolCall, Risk::None),
+        ] {
+            assert_eq!((kind(tool), risk(tool)), (right_kind, right_risk), "{tool}");
+            assert_eq!(is_write(tool), right_kind != Kind::ToolCall, "{tool}");
+        }
+    }
 
     #[test]
     fn a_scope_is_a_digest_or_a_number_and_never_a_name() {

@@ -18,18 +18,19 @@ use bulkhead_contract::{
     canonical,
     isolation::{Demand, Report},
 };
-use bulkhead_ipc::edge::audit::{Event, Kind, Known, Outcome, Scope};
+use bulkhead_ipc::edge::audit::{Event, Kind, Known, Outcome, Scope, Write};
 use queue::Queue;
 use serde_json::Value;
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     fmt,
     hash::{BuildHasher as _, Hasher as _, RandomState},
     rc::Rc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::{
-    sync::Notify,
+    sync::{Notify, oneshot},
     task::spawn_local,
     time::{Instant, timeout},
 };
@@ -40,6 +41,12 @@ const CLOSING: Duration = Duration::from_millis(500);
 const STARTING: Duration = Duration::from_secs(10);
 /// How long the first answer waits to learn whether there are keys and a jail to record it with.
 const KNOWING: Duration = Duration::from_secs(2);
+/// How long a proposal waits for the disk.
+const DURABLE: Duration = Duration::from_secs(10);
+/// How long an answer waits for a signed statement of where the ledger ends.
+const HEAD: Duration = Duration::from_secs(1);
+/// Statements that are asked for at once.
+const MAX_HEADS: usize = 256;
 /// Characters of a client's name in a session's name.
 const MAX_CLIENT: usize = 64;
 /// Characters of what a worker said.
@@ -109,6 +116,8 @@ struct State {
     /// The last entry that was acknowledged.
     known: Option<Known>,
     closing: bool,
+    /// Who wants a signed statement of where the ledger ends.
+    heads: VecDeque<oneshot::Sender<Option<String>>>,
 }
 
 /// Whether events reach the ledger.
@@ -142,6 +151,7 @@ pub(crate) struct Noted {
     pub summary: String,
     pub reported: Option<String>,
     pub numbers: Vec<(String, u64)>,
+    pub write: Option<Write>,
 }
 
 impl Audit {
@@ -243,18 +253,72 @@ impl Audit {
             summary: "a worker ended that nobody had told to".to_owned(),
             reported: Some(how.to_owned()),
             numbers: numbers.into_iter().collect(),
+            write: None,
         });
     }
 
     /// Puts an event into the queue; never waits.
     pub(crate) fn note(&self, noted: Noted) {
+        self.put(noted, None);
+    }
+
+    /// Puts an event into the queue and waits until it is on disk; at once where nothing is to be recorded. An event that
+    /// fails for now may still come into the ledger: it says what was meant to leave.
+    ///
+    /// # Errors
+    /// Why it is not known to be recorded.
+    pub(crate) async fn durable(&self, noted: Noted) -> Result<(), String> {
+        let Some(shared) = &self.0 else { return Ok(()) };
+        shared.run();
+        let known = |state: &State| !matches!(state.health, Health::Idle | Health::Starting | Health::Opening);
+        if timeout(STARTING, shared.until(known)).await.is_err() {
+            return Err("the worker that records is not ready in time".to_owned());
+        }
+        if let Some(why) = self.unrecorded() {
+            return Err(why);
+        }
+        let (sender, recorded) = oneshot::channel();
+        self.put(noted, Some(sender));
+        let broken = |state: &State| matches!(state.health, Health::Failing(_) | Health::Lost(_));
+        let recorded = async {
+            tokio::select! {
+                biased;
+                recorded = recorded => recorded == Ok(true),
+                () = shared.until(broken) => false,
+            }
+        };
+        match timeout(DURABLE, recorded).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.unrecorded().unwrap_or_else(|| "the event could not be recorded".to_owned())),
+            Err(_) => Err(format!("the disk did not take the event within {} s", DURABLE.as_secs())),
+        }
+    }
+
+    /// A signed statement of where the ledger ends now, where one can be had soon.
+    pub(crate) async fn checkpoint(&self) -> Option<Value> {
+        let shared = self.0.as_ref().filter(|shared| shared.running.get())?;
+        let (sender, head) = oneshot::channel();
+        {
+            let mut state = shared.state.borrow_mut();
+            if state.heads.len() >= MAX_HEADS || state.health != Health::Recording {
+                return None;
+            }
+            state.heads.push_back(sender);
+        }
+        shared.posted.notify_one();
+        let text = timeout(HEAD, head).await.ok()?.ok()??;
+        serde_json::from_str(&text).ok().filter(Value::is_object)
+    }
+
+    fn put(&self, noted: Noted, awaited: Option<oneshot::Sender<bool>>) {
         let Some(shared) = &self.0 else { return };
         let start = shared.start.borrow_mut().take();
         {
             let state = &mut *shared.state.borrow_mut();
-            for event in start.into_iter().chain([shared.event(noted)]) {
-                state.queue.put(event);
+            if let Some(start) = start {
+                state.queue.put(start, None);
             }
+            state.queue.put(shared.event(noted), awaited);
             if let Health::Lost(_) = state.health {
                 state.queue.lose_all();
             }
@@ -331,7 +395,7 @@ impl Shared {
             timestamp: now(),
             place: 0,
             numbers: noted.numbers,
-            read_only: true,
+            write: noted.write,
         }
     }
 }
@@ -367,7 +431,7 @@ fn start_of(settings: &Settings, own: &Report) -> Event {
         timestamp: now(),
         place: 0,
         numbers: Vec::new(),
-        read_only: true,
+        write: None,
     }
 }
 

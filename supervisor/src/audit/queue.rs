@@ -3,7 +3,8 @@
 
 use bulkhead_contract::limits::MAX_OPEN_REQUESTS;
 use bulkhead_ipc::edge::audit::{Event, Kind, MAX_EVENTS, Outcome, Scope};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use tokio::sync::oneshot;
 
 /// Events that wait or are under way at most.
 pub const CAPACITY: usize = 2048;
@@ -20,6 +21,8 @@ pub(super) struct Queue {
     groups: u64,
     places: u64,
     gap: Option<Gap>,
+    /// Who waits to hear whether the event at that place is recorded.
+    awaited: HashMap<u64, oneshot::Sender<bool>>,
 }
 
 /// Events that could not be held.
@@ -50,20 +53,33 @@ impl Queue {
         self.gap.is_none() && self.len() + MAX_OPEN_REQUESTS < CAPACITY
     }
 
-    /// Puts an event behind all others, and gives it its place.
-    pub fn put(&mut self, mut event: Event) {
+    /// Puts an event behind all others, and gives it its place. `awaited` hears whether it is recorded, as soon as that
+    /// is known; it is dropped where nobody listens any more.
+    pub fn put(&mut self, mut event: Event, awaited: Option<oneshot::Sender<bool>>) {
         self.tell_gap();
         self.places += 1;
         event.place = self.places;
+        self.awaited.retain(|_, sender| !sender.is_closed());
+        if let Some(sender) = awaited {
+            self.awaited.insert(event.place, sender);
+        }
         if self.is_full() { self.lose(&event) } else { self.waiting.push_back(event) }
     }
 
     fn lose(&mut self, event: &Event) {
+        self.settle(event.place, false);
         // what was lost by telling of a gap counts for that gap
         let count = event.numbers.iter().find(|(name, _)| name == LOST).map_or(1, |(_, lost)| *lost);
         let gap = self.gap.get_or_insert(Gap { count: 0, first: event.place, last: event.place });
         gap.count += count;
         gap.last = gap.last.max(event.place);
+    }
+
+    fn settle(&mut self, place: u64, recorded: bool) {
+        if let Some(sender) = self.awaited.remove(&place) {
+            // who does not listen any more has drawn its own conclusions
+            let _ = sender.send(recorded);
+        }
     }
 
     /// What was lost is told before what comes after it, as soon as there is room.
@@ -85,7 +101,7 @@ impl Queue {
                 timestamp: super::now(),
                 place: self.places,
                 numbers: vec![(LOST.to_owned(), count), ("firstLost".to_owned(), first), ("lastLost".to_owned(), last)],
-                read_only: true,
+                write: None,
             });
         }
     }
@@ -115,6 +131,8 @@ impl Queue {
                 back.push(event);
             } else if gone.contains(&at) {
                 self.lose(&event);
+            } else {
+                self.settle(event.place, true);
             }
         }
         if !back.is_empty() {
@@ -177,7 +195,7 @@ mod tests {
             timestamp: 0,
             place: 0,
             numbers: vec![],
-            read_only: true,
+            write: None,
         }
     }
 
@@ -189,7 +207,7 @@ mod tests {
     fn what_overflows_is_counted_and_told_before_what_comes_after_it() {
         let mut queue = Queue::default();
         for _ in 0..CAPACITY + 3 {
-            queue.put(event("call"));
+            queue.put(event("call"), None);
         }
         assert!(queue.is_full());
         assert_eq!(queue.unrecorded(), CAPACITY as u64 + 3);
@@ -204,7 +222,7 @@ mod tests {
         assert_eq!(gap.numbers, lost.map(|(name, number)| (name.to_owned(), number)));
         assert_eq!(places(&seen), (1..=CAPACITY as u64).collect::<Vec<_>>());
         assert!(queue.is_empty());
-        queue.put(event("after"));
+        queue.put(event("after"), None);
         assert_eq!(queue.take().map(|(_, events)| places(&events)), Some(vec![CAPACITY as u64 + 5]));
     }
 
@@ -212,7 +230,7 @@ mod tests {
     fn what_a_fallen_worker_had_not_answered_comes_again_in_order() {
         let mut queue = Queue::default();
         for _ in 0..MAX_EVENTS * 2 + 1 {
-            queue.put(event("call"));
+            queue.put(event("call"), None);
         }
         let (first, _) = queue.take().expect("a group");
         let (second, _) = queue.take().expect("another");
@@ -235,15 +253,34 @@ mod tests {
     fn a_lost_gap_is_part_of_the_next_one() {
         let mut queue = Queue::default();
         for _ in 0..CAPACITY + 2 {
-            queue.put(event("call"));
+            queue.put(event("call"), None);
         }
         let (group, _) = queue.take().expect("a group");
         queue.answered(group, &[], &[]);
-        queue.put(event("after"));
+        queue.put(event("after"), None);
         queue.lose_all();
         queue.tell_gap();
         let gap = queue.take().expect("the gap").1.remove(0);
         // all but the group that was recorded; the first gap's own entry is none of the calls
         assert_eq!(gap.numbers[0], ("lost".to_owned(), (CAPACITY + 3 - MAX_EVENTS) as u64));
+    }
+
+    #[test]
+    fn who_waits_for_an_event_hears_of_its_end_once() {
+        let mut queue = Queue::default();
+        let mut heard = Vec::new();
+        for _ in 0..3 {
+            let (sender, receiver) = oneshot::channel();
+            queue.put(event("intent"), Some(sender));
+            heard.push(receiver);
+        }
+        let (group, _) = queue.take().expect("a group");
+        assert!(heard.iter_mut().all(|one| one.try_recv().is_err()), "nothing is known yet");
+        // one failed for now, one for ever
+        queue.answered(group, &[1], &[2]);
+        assert_eq!((heard[0].try_recv(), heard[2].try_recv()), (Ok(true), Ok(false)));
+        assert!(heard[1].try_recv().is_err());
+        queue.lose_all();
+        assert_eq!(heard[1].try_recv(), Ok(false));
     }
 }

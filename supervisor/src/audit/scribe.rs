@@ -7,7 +7,7 @@ use super::{
 };
 use crate::log;
 use bulkhead_ipc::edge::audit::{Fault, FromAudit, Known, Standing, ToAudit};
-use std::{future::pending, rc::Rc, time::Duration};
+use std::{collections::VecDeque, future::pending, rc::Rc, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// How long a group may take: a disk that is slower than that hangs.
@@ -79,6 +79,8 @@ async fn live(shared: &Rc<Shared>, clerk: &mut Clerk, pause: &mut Pause) -> End 
     let mut again: Option<Instant> = None;
     // by when what is under way must be answered
     let mut answer: Option<Instant> = None;
+    // statements that were asked for; dropped with this worker, which tells those who wait
+    let (mut heads, mut asked) = (VecDeque::new(), 0);
     let at = async |time: Option<Instant>| match time {
         Some(time) => sleep_until(time).await,
         None => pending().await,
@@ -91,6 +93,13 @@ async fn live(shared: &Rc<Shared>, clerk: &mut Clerk, pause: &mut Pause) -> End 
                 return End::Fell(fall);
             }
             answer.get_or_insert(Instant::now() + ANSWER);
+        }
+        while let Some(head) = { shared.state.borrow_mut().heads.pop_front() } {
+            asked += 1;
+            if let Err(fall) = clerk.post(&ToAudit::Head { id: asked }) {
+                return End::Fell(fall);
+            }
+            heads.push_back((asked, head));
         }
         {
             let state = shared.state.borrow();
@@ -110,6 +119,12 @@ async fn live(shared: &Rc<Shared>, clerk: &mut Clerk, pause: &mut Pause) -> End 
                             shared.set(Health::Failing(why));
                         }
                         Err(fall) => return End::Fell(fall),
+                    }
+                }
+                Ok(FromAudit::Head { id, text }) if heads.front().is_some_and(|(first, _)| *first == id) => {
+                    if let Some((_, head)) = heads.pop_front() {
+                        // an answer that does not wait any more goes without
+                        let _ = head.send(text);
                     }
                 }
                 Ok(FromAudit::Lost { why, tampered }) => return End::Fell(Fall { why, for_good: tampered }),

@@ -86,7 +86,7 @@ impl Company {
         // going through a value sorts the keys
         let data = serde_json::to_value(presence)
             .map_err(|_| CallError::WorkerDied { how: "its answer cannot be written as JSON".into() })?;
-        Ok(Done { canonical: Some(around.canonical), data })
+        Ok(Done::of(Some(around.canonical), data))
     }
 
     /// Looks: first in the repository, then around it.

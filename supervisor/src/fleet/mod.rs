@@ -52,7 +52,7 @@ impl Fleet {
             Kind::Digest(digest) => digest.done(reads, settings, control).await.map(serde_json::to_value),
         }?;
         let data = data.map_err(|_| CallError::WorkerDied { how: "its answer cannot be written as JSON".into() })?;
-        Ok(Done { canonical: None, data })
+        Ok(Done::of(None, data))
     }
 }
 

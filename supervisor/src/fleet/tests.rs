@@ -134,7 +134,7 @@ async fn call(tool: &str, arguments: &Value, fake: &Fake, control: Control) -> R
     let fleet = Fleet::plan(tool, &checked, [0; 32]).expect("it is of this family");
     let done = fleet.done(fake, &mcp::tests::settings(), control).await?;
     assert_eq!(done.canonical, None);
-    Ok(done.data)
+    Ok(done.data.expect("an answer has data"))
 }
 
 fn paused<T>(test: impl Future<Output = T>) -> T {

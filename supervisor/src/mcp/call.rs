@@ -10,6 +10,8 @@ use bulkhead_contract::{
     args::{self, shown},
     catalogue,
     failure::code,
+    limits::MAX_VIOLATIONS,
+    rules,
     tool::Tool,
 };
 use serde_json::{Value, json};
@@ -48,7 +50,13 @@ pub fn named(params: &Value) -> Option<&'static str> {
 /// # Errors
 /// As [`prepare`].
 pub fn prepare_tool(tool: &'static Tool, arguments: &Value, settings: &Settings) -> Result<Prepared, RpcError> {
-    let checked = args::check(tool, arguments).map_err(|violations| {
+    let checked = args::check(tool, arguments).map_err(|mut violations| {
+        // what the rows leave out is named at once, too
+        for broken in rules::check(tool, arguments) {
+            if violations.len() < MAX_VIOLATIONS && violations.iter().all(|named| named.path != broken.path) {
+                violations.push(broken);
+            }
+        }
         let all = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         let rows: Vec<_> = violations.iter().map(|v| json!({ "path": v.path, "problem": v.problem })).collect();
         let mut error = RpcError::invalid_params(all);

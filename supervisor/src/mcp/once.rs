@@ -6,10 +6,10 @@ use super::{
     jsonrpc::RpcError,
     list::serves,
     result::{Rendered, render},
-    session::recorded,
+    session::{Record, recorded},
     visible::visible,
 };
-use crate::{audit::Audit, control::Control, reads::Reads, settings::Settings};
+use crate::{audit::Audit, control::Control, proposals::Outbox, reads::Reads, settings::Settings};
 use bulkhead_contract::catalogue;
 use serde_json::{Value, json};
 
@@ -49,7 +49,8 @@ pub async fn call_once<R: Reads>(
     let asked = prepared.work.asked().to_owned();
     // the other end is kept: without it the worker would have nobody to wait for
     let (_stopper, control) = Control::pair(None);
-    let outcome = recorded(prepared.work.done(reads, settings, control), audit, entry).await;
+    let record = Record { audit, entry, outbox: &Outbox::default() };
+    let outcome = recorded(prepared.work, reads, settings, Some(CLIENT), record, control).await;
     match render(prepared.tool, &asked, outcome) {
         Rendered::Payload { json, is_error } => CallOutput { payload_json: json, is_error },
         Rendered::Rpc(error) => refused(&error),

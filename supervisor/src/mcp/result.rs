@@ -2,7 +2,13 @@
 //! Trust: values come from workers that may be taken over; they are typed, cut where they are texts, and only written out.
 
 use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json, visible::visible};
-use crate::{gateway, outcome::CallError, settings, work::Done};
+use crate::{
+    gateway,
+    outcome::{Broken, CallError},
+    proposals::{Failed, MAX_HELD},
+    settings,
+    work::Done,
+};
 use bulkhead_contract::{
     canonical,
     failure::{ReadFailure, Reason, code},
@@ -47,8 +53,21 @@ pub fn render(tool: &Tool, asked: &str, outcome: Result<Done, CallError>) -> Ren
                 "repoPathFingerprint": canonical::label(&Value::from(asked)),
             })),
         }),
+        Err(CallError::Forbidden { violations }) => Rendered::Rpc(forbidden(tool, &violations)),
         Err(error) => failed(tool, &error),
     }
+}
+
+/// The error that names everything for which a proposal was not sent.
+fn forbidden(tool: &Tool, broken: &[Broken]) -> RpcError {
+    let all = broken.iter().map(|broken| cut(&broken.violation.to_string())).collect::<Vec<_>>().join("; ");
+    let row = |Broken { violation, reason }: &Broken| json!({ "path": violation.path, "problem": cut(&violation.problem), "reason": reason.name() });
+    let mut error = RpcError::invalid_params(format!("{}. Nothing was sent.", all.trim_end_matches('.')));
+    if let Some(data) = &mut error.data {
+        data["tool"] = tool.name.into();
+        data["violations"] = broken.iter().map(row).collect();
+    }
+    error
 }
 
 /// The end of a call that was not started because too many are open.
@@ -57,7 +76,11 @@ pub fn busy(tool: &Tool) -> Rendered {
     error_payload(
         tool,
         code::BUSY,
-        format!("{MAX_OPEN_REQUESTS} calls are open already. Wait for answers, then call again."),
+        format!(
+            "Too much is open already: at most {MAX_OPEN_REQUESTS} calls, and {} MiB of proposals. Wait for answers, then \
+             call again.",
+            MAX_HELD >> 20
+        ),
         json!({ "openRequests": MAX_OPEN_REQUESTS, "retryable": true }),
     )
 }
@@ -89,8 +112,23 @@ fn good(tool: &Tool, done: Done) -> Rendered {
             payload.insert("repoPathEncoding".into(), "escaped".into());
         }
     }
-    payload.insert("data".into(), done.data);
-    Rendered::Payload { json: visible(Value::Object(payload).to_string()), is_error: false }
+    payload.extend(done.members);
+    if let Some(data) = done.data {
+        payload.insert("data".into(), data);
+    }
+    let is_error = done.failed.is_some();
+    if let Some(Failed { code, message, data }) = done.failed {
+        // as in [`error_payload`]: what the gateway did not say has no source
+        if matches!(code, code::GATEWAY_SILENT | code::PROPOSAL_UNKNOWN) {
+            payload.remove("source");
+        }
+        let mut error = json!({ "code": code, "message": message });
+        if let Some(data) = data {
+            error["data"] = data;
+        }
+        payload.insert("error".into(), error);
+    }
+    Rendered::Payload { json: visible(Value::Object(payload).to_string()), is_error }
 }
 
 fn failed(tool: &Tool, error: &CallError) -> Rendered {
@@ -139,6 +177,15 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             ),
             json!({ "retryAfterSeconds": seconds, "retryable": true }),
         ),
+        CallError::Unrecorded { why } if !tool.annotations.read_only => (
+            code::UNRECORDED,
+            format!(
+                "Refused: this call cannot be recorded, and nothing that asks for a write leaves unrecorded: {}. Nothing was \
+                 sent. The operator can mend that (`bulkhead doctor` shows the ledger) or record nothing with --audit off.",
+                cut(why).trim_end_matches('.')
+            ),
+            json!({ "why": cut(why), "flag": "--audit off", "retryable": true }),
+        ),
         CallError::Unrecorded { why } => (
             code::UNRECORDED,
             format!(
@@ -161,6 +208,10 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
         CallError::GatewayNeeded => (code::GATEWAY_NEEDED, gateway::NEEDED.to_owned(), gateway::needed(tool.name)),
         CallError::GatewaySilent { configured } => {
             (code::GATEWAY_SILENT, gateway::SILENT.to_owned(), gateway::silent(tool.name, *configured))
+        }
+        // rendered above
+        CallError::Forbidden { violations } => {
+            (code::INVALID_PARAMS, format!("{} arguments break rules.", violations.len()), json!({}))
         }
         // a call that its client cancelled is not rendered at all
         CallError::Stopping | CallError::Cancelled => (

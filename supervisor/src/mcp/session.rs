@@ -21,9 +21,10 @@ use crate::{
     control::{Control, Tick},
     log,
     outcome::CallError,
+    proposals::{Asker, Held, Outbox},
     reads::{Client, Reads},
     settings::Settings,
-    work::Done,
+    work::{Done, Work},
 };
 use bulkhead_contract::{
     args::shown,
@@ -69,6 +70,7 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
         reads,
         settings,
         audit,
+        outbox: Rc::new(Outbox::default()),
         lists,
         output,
         outflow,
@@ -118,6 +120,7 @@ struct Session<R> {
     reads: Rc<R>,
     settings: Rc<Settings>,
     audit: Audit,
+    outbox: Rc<Outbox>,
     lists: Lists,
     output: Output,
     outflow: Outflow,
@@ -245,13 +248,14 @@ impl<R: Reads + 'static> Session<R> {
                         return Err(error);
                     }
                 };
-                if self.open.len() >= MAX_OPEN_REQUESTS {
+                let room = self.outbox.hold(prepared.work.held());
+                let Some(room) = room.filter(|_| self.open.len() < MAX_OPEN_REQUESTS) else {
                     entry.busy();
                     let unrecorded = self.audit.unrecorded();
                     let busy = call_line(&request.id, era, result::busy(prepared.tool), unrecorded.as_deref());
                     return Ok(Step::Answer(busy));
-                }
-                self.start(request, (era, Client { name: client, version }), prepared, entry, reply_to.clone());
+                };
+                self.start(request, (era, Client { name: client, version }), prepared, (entry, room), reply_to.clone());
                 Ok(Step::Later)
             }
             (method, _) => Err(RpcError {
@@ -267,7 +271,7 @@ impl<R: Reads + 'static> Session<R> {
         request: &Request,
         (era, client): (Era, Client),
         prepared: Prepared,
-        entry: Entry,
+        (entry, room): (Entry, Held),
         reply_to: ReplyTo,
     ) {
         let Prepared { tool, work } = prepared;
@@ -278,12 +282,15 @@ impl<R: Reads + 'static> Session<R> {
         let id = request.id.clone();
         self.open.enter(&id, stopper, reply_to.clone());
         let (reads, settings) = (Rc::clone(&self.reads), Rc::clone(&self.settings));
-        let (open, output, audit) = (self.open.clone(), self.output.clone(), self.audit.clone());
+        let (open, output) = (self.open.clone(), self.output.clone());
+        let (audit, outbox) = (self.audit.clone(), Rc::clone(&self.outbox));
         let served = async move {
             let asked = work.asked().to_owned();
             let shown = Shown { progress, ticks, id: &id, open: &open, output: &output };
-            let outcome = shown.until(recorded(work.done(&*reads, &settings, control), &audit, entry)).await;
-            if let Ok(Done { canonical: Some(canonical), .. }) = &outcome {
+            let record = Record { audit: &audit, entry, outbox: &outbox };
+            let called = recorded(work, &*reads, &settings, client.name.as_deref(), record, control);
+            let outcome = shown.until(called).await;
+            if let Ok(Done { canonical: Some(canonical), .. } | Done { about: Some(canonical), .. }) = &outcome {
                 reads.noted(&client, tool.name, canonical);
             }
             let unrecorded = audit.unrecorded();
@@ -294,6 +301,7 @@ impl<R: Reads + 'static> Session<R> {
             });
             reply_to.settle(&output, line).await;
             open.leave(&id);
+            drop(room);
         };
         let handle = self.tasks.spawn_local(served);
         self.open.served_by(&request.id, handle.id());
@@ -373,14 +381,27 @@ impl Shown<'_> {
     }
 }
 
+/// What is kept of a call beside its answer.
+pub(super) struct Record<'a> {
+    /// The log.
+    pub audit: &'a Audit,
+    /// This call's place in it.
+    pub entry: Entry,
+    /// Keys of proposals.
+    pub outbox: &'a Outbox,
+}
+
 /// Does the work of a call, unless it must be recorded and cannot be, and takes note of how it ended.
-pub(super) async fn recorded(
-    work: impl Future<Output = Result<Done, CallError>>,
-    audit: &Audit,
-    entry: Entry,
+pub(super) async fn recorded<R: Reads>(
+    work: Work,
+    reads: &R,
+    settings: &Settings,
+    client: Option<&str>,
+    Record { audit, entry, outbox }: Record<'_>,
+    control: Control,
 ) -> Result<Done, CallError> {
     let outcome = match audit.admit().await {
-        Ok(()) => work.await,
+        Ok(()) => work.done(reads, settings, Asker { client, outbox, entry: &entry }, control).await,
         Err(why) => Err(CallError::Unrecorded { why }),
     };
     entry.ended(&outcome);

@@ -11,7 +11,8 @@ mod scope;
 
 use crate::{
     company::{Asker, Company},
-    fleet, gateway,
+    fleet,
+    proposals::{One, Proposal},
     reads::Question,
     safety as records, semantic,
     work::Work,
@@ -59,11 +60,14 @@ impl Room {
 
 /// The work that a call of `tool` with these arguments is; `None` for a tool that nothing answers.
 #[must_use]
-pub fn work(tool: &Tool, checked: &Checked<'_>, arguments: &Value) -> Option<Work> {
+pub fn work(tool: &'static Tool, checked: &Checked<'_>, arguments: &Value) -> Option<Work> {
     let fingerprint = canonical::digest([&Value::from(tool.name), arguments]);
     match tool.toolset {
         Toolset::Fleet => return fleet::Fleet::plan(tool.name, checked, fingerprint).map(Work::Fleet),
-        Toolset::Propose => return gateway::Gateway::plan(tool.name, checked).map(Work::Gateway),
+        Toolset::Propose if tool.proposes().is_some() => {
+            return Proposal::plan(tool, arguments, fingerprint).map(|proposal| Work::Propose(Box::new(proposal)));
+        }
+        Toolset::Propose => return One::plan(tool, checked).map(Work::One),
         Toolset::Inspect | Toolset::Safety | Toolset::Agents => {}
     }
     let path = checked.text("repoPath")?.to_owned();
@@ -127,22 +131,29 @@ mod tests {
         }
     }
 
-    /// The least arguments that fit the rows of `tool`.
-    fn least(tool: &Tool) -> Value {
-        let value = |kind: &Kind| match kind {
+    /// The least value that fits.
+    fn least_of(kind: &Kind) -> Value {
+        match kind {
             Kind::Path => json!("/w"),
             Kind::Text { min, .. } => json!("x".repeat(*min)),
             Kind::Word { max } => json!("x".repeat(*max)),
             Kind::Integer { min, .. } => json!(min),
             Kind::Boolean { .. } => json!(false),
             Kind::OneOf { words, .. } => json!(words[0]),
-            Kind::ListOf { .. } => json!(["/w"]),
-            Kind::Object(_) => json!({"repoPath": "/w"}),
-        };
+            Kind::ListOf { item, .. } => json!([least_of(item)]),
+            Kind::Object(rows) => {
+                let required = rows.iter().filter(|row| row.required);
+                required.map(|row| (row.name.to_owned(), least_of(&row.kind))).collect::<Map<_, _>>().into()
+            }
+        }
+    }
+
+    /// The least arguments that fit the rows of `tool`.
+    fn least(tool: &Tool) -> Value {
         let alternative = tool.alternatives().first();
         let required =
             tool.arguments.iter().filter(|argument| argument.required || Some(&argument.name) == alternative);
-        required.map(|argument| (argument.name.to_owned(), value(&argument.kind))).collect::<Map<_, _>>().into()
+        required.map(|argument| (argument.name.to_owned(), least_of(&argument.kind))).collect::<Map<_, _>>().into()
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Semantic {
         let answer = page.fill(reads, settings, control, until).await?;
         let data = serde_json::to_value(answer);
         let data = data.map_err(|_| CallError::WorkerDied { how: "its answer cannot be written as JSON".into() })?;
-        Ok(Done { canonical: Some(canonical), data })
+        Ok(Done::of(Some(canonical), data))
     }
 
     fn arguments(&self, repo_path: &str, path: Option<String>) -> TextDiffArguments {

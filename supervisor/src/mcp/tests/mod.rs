@@ -81,7 +81,7 @@ pub(super) fn status() -> Status {
 
 pub(super) fn answered() -> Done {
     let data = serde_json::to_value(status()).expect("a status is JSON");
-    Done { canonical: Some(b"/w/app".to_vec()), data }
+    Done::of(Some(b"/w/app".to_vec()), data)
 }
 
 fn reply(ask: &Ask) -> Reply {
