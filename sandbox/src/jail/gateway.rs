@@ -54,18 +54,26 @@ mod tests {
         connect(fd.as_raw_fd(), &SockaddrIn::from(address))
     }
 
+    /// At a number that is not the one of the launcher's socket, whatever the harness has open.
+    fn aside(fd: OwnedFd) -> Result<std::fs::File, String> {
+        use nix::fcntl::{FcntlArg, fcntl};
+        let number = fcntl(&fd, FcntlArg::F_DUPFD_CLOEXEC(50)).map_err(|errno| errno.to_string())?;
+        // SAFETY: the kernel has just returned it as new, so nobody else owns it.
+        Ok(unsafe { <OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(number) }.into())
+    }
+
     #[test]
     fn a_stream_can_be_read_and_written_and_nothing_else_be_done_with_it() {
         let (ours, theirs) = stream();
         passes(|| {
             // written by `write`, as the jail wants it of this end too
-            let mut theirs = std::fs::File::from(OwnedFd::from(theirs));
+            let mut theirs = aside(OwnedFd::from(theirs))?;
+            let mut file = aside(OwnedFd::from(ours))?;
             crate::early::early(Some(256 << 20), crate::early::FEW_DESCRIPTORS, c"trial")
                 .map_err(|error| error.to_string())?;
             let enforced = gateway();
             ensure(enforced.missing().count() == 0, format!("{enforced:?}"))?;
             let text = |error: std::io::Error| error.to_string();
-            let mut file = std::fs::File::from(OwnedFd::from(ours));
             file.write_all(b"asked").map_err(text)?;
             theirs.write_all(b"answered").map_err(text)?;
             let mut answer = [0; 8];
