@@ -108,7 +108,7 @@ async fn call(fake: &Fake, fallbacks: bool, chars: usize, cursor: Option<&str>) 
     let question = Question { path: "/r".into(), ask, fingerprint: [0; 32] };
     let semantic = Semantic { question, asked, later: cursor.is_some(), fallbacks, chars };
     let (_stopper, control) = Control::pair(None);
-    semantic.done(fake, &mcp::tests::settings(), control).await.map(|done| done.data)
+    semantic.done(fake, &mcp::tests::settings(), control).await.map(|done| done.data.expect("an answer has data"))
 }
 
 fn of(names: &[&str]) -> Fake {
