@@ -92,6 +92,16 @@ fn when_its_output_is_full() {
 
 /// A server whose input is over, with more answers than its output holds.
 fn over(place: &Place, requests: usize) -> std::process::Child {
+    use std::io::Write as _;
+    let (child, mut input) = opened(place);
+    for id in 1..=requests {
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})).expect("it reads");
+    }
+    child
+}
+
+/// A server with an open session, and its input.
+fn opened(place: &Place) -> (std::process::Child, std::process::ChildStdin) {
     use std::{io::Write as _, process::Stdio};
     let mut command = place.command(env!("CARGO_BIN_EXE_bulkhead"));
     command.arg("--root").arg(place.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -100,10 +110,7 @@ fn over(place: &Place, requests: usize) -> std::process::Child {
     let opening = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "slow", "version": "1"}}});
     writeln!(input, "{opening}").expect("it reads");
-    for id in 1..=requests {
-        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})).expect("it reads");
-    }
-    child
+    (child, input)
 }
 
 #[test]
@@ -139,6 +146,34 @@ fn when_nobody_reads_and_it_says_so() {
     let mut said = String::new();
     child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("UTF-8");
     assert!(said.contains("answers were lost"), "{said}");
+    drop(output);
+}
+
+/// Requests that come one by one fill what waits to be looked at, and the end of the input lies behind them.
+#[test]
+fn when_nobody_reads_and_not_all_was_taken() {
+    use std::{io::Write as _, time::Instant};
+    let place = Place::new();
+    let (mut child, mut input) = opened(&place);
+    for id in 1..=80 {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+        writeln!(input, "{request}").expect("it reads, or the pipe has room");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    let output = child.stdout.take();
+    drop(input);
+    let until = Instant::now() + Duration::from_secs(30);
+    let status = loop {
+        match child.try_wait().expect("ours") {
+            None if Instant::now() < until => std::thread::sleep(Duration::from_millis(50)),
+            None => {
+                child.kill().expect("ours");
+                panic!("it waits for a reader for ever");
+            }
+            Some(status) => break status,
+        }
+    };
+    assert_eq!(status.code(), Some(1));
     drop(output);
 }
 

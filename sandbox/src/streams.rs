@@ -28,6 +28,24 @@ pub fn writable(stream: impl AsFd, patience: Duration) {
     wait(&stream, PollFlags::POLLOUT, patience);
 }
 
+/// Whether nothing more will come by `stream`, even where not all that came was read yet. Never of a regular file.
+#[cfg(unix)]
+pub fn hung_up(stream: impl AsFd) -> bool {
+    #[cfg(target_os = "linux")]
+    let asked = PollFlags::from_bits_retain(libc::POLLRDHUP);
+    #[cfg(not(target_os = "linux"))]
+    let asked = PollFlags::empty();
+    let mut fds = [PollFd::new(stream.as_fd(), asked)];
+    let ready = poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0);
+    ready && fds[0].revents().is_some_and(|seen| seen.intersects(asked | PollFlags::POLLHUP | PollFlags::POLLERR))
+}
+
+/// This system has no common way to look: never.
+#[cfg(not(unix))]
+pub fn hung_up<S>(_stream: S) -> bool {
+    false
+}
+
 /// Waits a little, because this system has no common way to wait for a stream.
 #[cfg(not(unix))]
 pub fn readable<S>(_stream: S, _patience: Duration) {

@@ -58,13 +58,15 @@ pub struct SessionIo {
     pub output: Output,
     /// What has left of them.
     pub outflow: Outflow,
+    /// Whether nothing more comes in, even where not all of it was taken yet: what is not taken keeps the end from being seen.
+    pub hung_up: fn() -> bool,
 }
 
 /// Serves one client until its input ends or its output breaks, then stops what still runs. Answers that are finished
 /// by then are in the output, where somebody reads it. False where some call got no answer for want of a reader. Must run
 /// inside a [`tokio::task::LocalSet`].
 pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>, audit: Audit) -> bool {
-    let SessionIo { mut input, output, outflow } = io;
+    let SessionIo { mut input, output, outflow, hung_up } = io;
     let lists = Lists::new(Rc::clone(&settings));
     let mut session = Session {
         reads,
@@ -82,7 +84,8 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
         tokio::select! {
             events = input.recv() => match events {
                 Some(events) => {
-                    let abandoned = abandoned(&input, session.output.clone(), session.outflow.clone());
+                    let ended = || input.is_closed() || hung_up();
+                    let abandoned = abandoned(ended, session.output.clone(), session.outflow.clone());
                     tokio::select! {
                         () = session.take(events) => {}
                         () = abandoned => {
@@ -104,12 +107,12 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
 }
 
 /// Resolves when the input is over and nobody reads the answers to it, on which the session itself may be waiting.
-async fn abandoned(input: &mpsc::Receiver<Vec<Event>>, output: Output, outflow: Outflow) {
+async fn abandoned(ended: impl Fn() -> bool, output: Output, outflow: Outflow) {
     let mut before = outflow.bytes();
     loop {
         tokio::time::sleep(UNREAD).await;
         let now = outflow.bytes();
-        if input.is_closed() && output.capacity() == 0 && now == before {
+        if output.capacity() == 0 && now == before && ended() {
             return;
         }
         before = now;

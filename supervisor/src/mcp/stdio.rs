@@ -120,7 +120,8 @@ impl Streams {
         let (written, flushed) = Flushed::pair();
         self.read(events)?;
         self.write(lines, written)?;
-        Ok((SessionIo { input, output, outflow: flushed.outflow.clone() }, flushed))
+        let hung_up = || bulkhead_sandbox::streams::hung_up(io::stdin());
+        Ok((SessionIo { input, output, outflow: flushed.outflow.clone(), hung_up }, flushed))
     }
 
     #[cfg(target_os = "linux")]

@@ -210,7 +210,7 @@ async fn with_settings(settings: Settings, proves: bool, test: impl AsyncFnOnce(
     let mut agent = Agent { input, output, framing: Framing::default(), next: 0, wire: Rc::clone(&wire) };
     LocalSet::new()
         .run_until(async {
-            let io = SessionIo { input: incoming, output: outgoing, outflow: Outflow::default() };
+            let io = SessionIo { input: incoming, output: outgoing, outflow: Outflow::default(), hung_up: || false };
             let session = tokio::task::spawn_local(run(io, wire, Rc::new(settings), Audit::off()));
             test(&mut agent).await;
             drop(agent);

@@ -44,7 +44,7 @@ fn start_waiting(
         write(Counted { output, written: &written }, output_ready, Vec::new(), outgoing);
         drop(written);
     })?;
-    Ok((SessionIo { input: incoming, output: lines, outflow: flushed.outflow.clone() }, flushed))
+    Ok((SessionIo { input: incoming, output: lines, outflow: flushed.outflow.clone(), hung_up: || false }, flushed))
 }
 
 /// Starts the thread of standard input.

@@ -279,7 +279,7 @@ async fn with_settings(settings: Settings, test: impl AsyncFnOnce(&mut Client)) 
     let local = LocalSet::new();
     local
         .run_until(async {
-            let io = SessionIo { input: incoming, output: outgoing, outflow: Outflow::default() };
+            let io = SessionIo { input: incoming, output: outgoing, outflow: Outflow::default(), hung_up: || false };
             let session = tokio::task::spawn_local(run(io, reads, Rc::new(settings), Audit::off()));
             test(&mut client).await;
             client.end().await;
