@@ -14,6 +14,20 @@ pub fn is_root() -> bool {
     }
 }
 
+/// Process id of the parent: a worker's launcher. To be asked before a jail is on, inside which the call is not there.
+/// Systems without worker processes have no launcher: 0.
+#[must_use]
+pub fn parent() -> i32 {
+    #[cfg(unix)]
+    {
+        i32::try_from(std::os::unix::process::parent_id()).unwrap_or(0)
+    }
+    #[cfg(not(unix))]
+    {
+        0
+    }
+}
+
 /// Processors that this process may run on, at least 1. The scheduler is asked, not the control group: a quota there
 /// changes how long work takes, not how much of it may go on at a time, and three files would have to be read for it.
 #[must_use]

@@ -2,7 +2,8 @@
 //! Trust: reports what the kernel answered.
 
 use crate::place::Handle;
-use bulkhead_contract::isolation::{Report, Row};
+use bulkhead_contract::isolation::Report;
+use bulkhead_sandbox::{Enforced, identity};
 
 /// Names of these kinds of process in reports.
 const PROCESS: &str = "worker-agents";
@@ -26,7 +27,7 @@ impl Jail {
     #[cfg(target_os = "linux")]
     pub fn begin(memory: u64, demanded: bool) -> Result<Self, Report> {
         use bulkhead_sandbox::{early, jail::agents::AgentsJail};
-        let parent = parent();
+        let parent = identity::parent();
         // what could not be set is a row of the report
         let _ = early::early((memory > 0).then_some(memory), early::FEW_DESCRIPTORS, c"bulkhead-agents");
         let begun = AgentsJail::begin(demanded).map_err(|short| report(PROCESS, short.enforced))?;
@@ -48,7 +49,7 @@ impl Jail {
             #[cfg(target_os = "linux")]
             begun: None,
             report: unconfined(PROCESS),
-            parent: parent(),
+            parent: identity::parent(),
             finished: false,
         }
     }
@@ -102,41 +103,16 @@ pub fn probe(entered: &Report, parent: i32) -> Report {
     #[cfg(target_os = "linux")]
     if entered.rows.iter().any(|row| row.enforcer != bulkhead_sandbox::enforced::NONE) {
         let rows = bulkhead_sandbox::jail::tried::self_probe(parent);
-        return Report { process: entered.process.clone(), ..report("", bulkhead_sandbox::Enforced { rows }) };
+        return report(&entered.process, Enforced { rows });
     }
     let _ = parent;
     entered.clone()
 }
 
 fn unconfined(process: &str) -> Report {
-    let row = |capability: &&str| Row {
-        capability: (*capability).to_owned(),
-        enforcer: bulkhead_sandbox::enforced::NONE.to_owned(),
-        sufficient: false,
-        evidence: "none (single process)".to_owned(),
-    };
-    Report { process: process.to_owned(), rows: bulkhead_sandbox::enforced::CAPABILITIES.iter().map(row).collect() }
+    report(process, Enforced::nothing())
 }
 
-#[cfg(target_os = "linux")]
-fn report(process: &str, enforced: bulkhead_sandbox::Enforced) -> Report {
-    let row = |row: bulkhead_sandbox::Row| Row {
-        capability: row.capability.to_owned(),
-        enforcer: row.enforcer,
-        sufficient: row.sufficient,
-        evidence: row.evidence,
-    };
-    Report { process: process.to_owned(), rows: enforced.rows.into_iter().map(row).collect() }
-}
-
-/// Process id of the launcher, asked before the jail is on.
-#[cfg(unix)]
-pub fn parent() -> i32 {
-    i32::try_from(std::os::unix::process::parent_id()).unwrap_or(0)
-}
-
-/// Systems without worker processes have no launcher.
-#[cfg(not(unix))]
-pub fn parent() -> i32 {
-    0
+fn report(process: &str, enforced: Enforced) -> Report {
+    Report::of(process, enforced.into_rows())
 }

@@ -108,7 +108,7 @@ impl Looker {
 /// Keeps the presence file of this server. `jailed` is false on a thread.
 pub fn run_note(ends: WorkerEnds<ToNote, FromErrand>, jailed: bool) {
     let Some((mut desk, init)) = Desk::open(ends) else { return };
-    let parent = jail::parent();
+    let parent = bulkhead_sandbox::identity::parent();
     let opened = init.dir.as_deref().and_then(stores::path).map(|path| Notebook::open(&path, init.pid));
     let handle = opened.as_ref().and_then(|opened| opened.as_ref().ok()?.handle().ok());
     let report = if jailed { jail::note(init.memory, handle) } else { jail::unconfined_note() };

@@ -51,15 +51,3 @@ pub fn unconfined() -> Report {
 fn report(enforced: Enforced) -> Report {
     Report::of(PROCESS, enforced.into_rows())
 }
-
-/// Process id of the launcher, asked before the jail is on.
-#[cfg(unix)]
-pub fn parent() -> i32 {
-    i32::try_from(std::os::unix::process::parent_id()).unwrap_or(0)
-}
-
-/// Systems without worker processes have no launcher.
-#[cfg(not(unix))]
-pub fn parent() -> i32 {
-    0
-}

@@ -38,7 +38,7 @@ pub fn run(ends: WorkerEnds<ToAudit, FromAudit>, files: Files) {
     if jailed {
         jail::early(init.memory);
     }
-    let parent = jail::parent();
+    let parent = bulkhead_sandbox::identity::parent();
     let mut desk = Desk { requests, answers, report: Report::default(), parent };
     let ledger = init.ledger.as_deref().and_then(path);
     let keys = match ledger.as_deref().map(|ledger| load(&init, ledger)).transpose() {

@@ -67,7 +67,7 @@ fn start(ends: Ends) -> Result<(), Error> {
         Ok(token) => token,
         Err(why) => return answers.say(FromGateway::Refused { why }),
     };
-    let parent = jail::parent();
+    let parent = bulkhead_sandbox::identity::parent();
     #[cfg(target_os = "linux")]
     let report = if jailed { jail::enter() } else { jail::unconfined() };
     #[cfg(not(target_os = "linux"))]

@@ -3,20 +3,6 @@
 
 use bulkhead_contract::isolation::Report;
 
-/// Process id of the launcher, asked before the jail is on: inside, that call is not there.
-#[must_use]
-#[cfg(unix)]
-pub fn parent() -> i32 {
-    i32::try_from(std::os::unix::process::parent_id()).unwrap_or(0)
-}
-
-/// Systems without worker processes have no launcher.
-#[must_use]
-#[cfg(not(unix))]
-pub fn parent() -> i32 {
-    0
-}
-
 /// One row for each capability that can be tried; the enforcer is what the kernel answered.
 #[must_use]
 #[cfg(target_os = "linux")]

@@ -41,7 +41,7 @@ const STACK: usize = 8 << 20;
 pub fn run(ends: WorkerEnds<ToRead, FromRead>, jailed: bool) {
     let WorkerEnds { mut requests, mut answers } = ends;
     let Ok(Some(ToRead::Init(init))) = requests.receive() else { return };
-    let parent = crate::probe::parent();
+    let parent = bulkhead_sandbox::identity::parent();
     let run_dir = run_dir::chosen(init.path.as_deref(), &init.run_dirs);
     // what it says is about repositories
     let config = if run_dir.is_some() { OperatorConfig::default() } else { OperatorConfig::read(&init) };

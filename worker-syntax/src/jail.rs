@@ -1,7 +1,8 @@
 //! The worker's way into its jail, and what it finds when it tries its walls; or the report that there are none.
 //! Trust: reports what the kernel answered.
 
-use bulkhead_contract::isolation::{Report, Row};
+use bulkhead_contract::isolation::Report;
+use bulkhead_sandbox::Enforced;
 #[cfg(target_os = "linux")]
 use bulkhead_sandbox::early;
 
@@ -19,7 +20,7 @@ pub fn enter(memory: u64) -> Report {
 /// Tries from inside what should be refused.
 #[cfg(target_os = "linux")]
 pub fn probe(parent: i32) -> Report {
-    report(bulkhead_sandbox::Enforced { rows: bulkhead_sandbox::jail::tried::self_probe(parent) })
+    report(Enforced { rows: bulkhead_sandbox::jail::tried::self_probe(parent) })
 }
 
 /// Systems without the layers serve in a single process; nothing here pretends otherwise.
@@ -36,34 +37,9 @@ pub fn probe(_parent: i32) -> Report {
 
 /// The report of a thread, which nothing confines.
 pub fn unconfined() -> Report {
-    let row = |capability: &&str| Row {
-        capability: (*capability).to_owned(),
-        enforcer: bulkhead_sandbox::enforced::NONE.to_owned(),
-        sufficient: false,
-        evidence: "none (single process)".to_owned(),
-    };
-    Report { process: PROCESS.to_owned(), rows: bulkhead_sandbox::enforced::CAPABILITIES.iter().map(row).collect() }
+    report(Enforced::nothing())
 }
 
-#[cfg(target_os = "linux")]
-fn report(enforced: bulkhead_sandbox::Enforced) -> Report {
-    let row = |row: bulkhead_sandbox::Row| Row {
-        capability: row.capability.to_owned(),
-        enforcer: row.enforcer,
-        sufficient: row.sufficient,
-        evidence: row.evidence,
-    };
-    Report { process: PROCESS.to_owned(), rows: enforced.rows.into_iter().map(row).collect() }
-}
-
-/// Process id of the launcher, asked before the jail is on.
-#[cfg(unix)]
-pub fn parent() -> i32 {
-    i32::try_from(std::os::unix::process::parent_id()).unwrap_or(0)
-}
-
-/// Systems without worker processes have no launcher.
-#[cfg(not(unix))]
-pub fn parent() -> i32 {
-    0
+fn report(enforced: Enforced) -> Report {
+    Report::of(PROCESS, enforced.into_rows())
 }

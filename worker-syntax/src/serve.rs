@@ -22,7 +22,7 @@ const PARSING: u32 = 8;
 
 /// Serves until the supervisor closes its end. `jailed` is false on a thread.
 pub fn run(ends: WorkerEnds<ToSyntax, FromErrand>, jailed: bool) {
-    let parent = jail::parent();
+    let parent = bulkhead_sandbox::identity::parent();
     let Some((mut desk, init)) = Desk::open(ends) else { return };
     let report = if jailed { jail::enter(init.memory) } else { jail::unconfined() };
     if init.demand == Demand::Required && report.missing().next().is_some() {
