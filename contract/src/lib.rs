@@ -7,6 +7,7 @@ pub mod args;
 pub mod canonical;
 pub mod catalogue;
 pub mod cursor;
+pub mod direct;
 pub mod failure;
 pub mod isolation;
 pub mod limits;

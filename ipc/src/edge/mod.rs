@@ -13,6 +13,7 @@ pub mod ledger;
 pub mod note;
 pub mod read;
 pub mod syntax;
+pub mod write;
 
 pub use inits::Inits;
 

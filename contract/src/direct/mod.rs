@@ -1,0 +1,8 @@
+//! The direct surface: typed tools on one repository, reads always, writes behind a gate (contract `direct/`).
+//! Trust: constants and types; nothing here comes from outside.
+
+mod class;
+mod state;
+
+pub use class::Class;
+pub use state::OperationState;

@@ -1,0 +1,273 @@
+//! Supervisor ⇄ worker-write: one write in the one repository that is served, by a process that lives for it alone.
+//! Trust: both sides treat the other as taken over. Names and paths passed the contract's rules of syntax and are still an
+//! agent's texts; what Git said comes back as data, cut and marked.
+//!
+//! The conversation is that of [`super::errand`]. Two kinds of worker speak it: one without any network, and one, for
+//! fetch and push alone, with.
+
+use super::errand::ToErrand;
+use bincode::{Decode, Encode};
+use bulkhead_contract::{
+    direct::{Class, OperationState},
+    isolation::Demand,
+};
+
+/// What such a worker hears.
+pub type ToWrite = ToErrand<Init, Operation>;
+
+/// Bytes of all texts of one operation at most, content of a resolution included.
+pub const MAX_OPERATION: usize = 12 << 20;
+/// Characters of a reason that a worker gives at most.
+pub const MAX_REASON: usize = 8_000;
+/// Restore points that one answer lists.
+pub const MAX_POINTS: usize = 200;
+
+/// What the operator allows.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Init {
+    /// What `--isolation` demands.
+    pub demand: Demand,
+    /// Private writable memory in bytes.
+    pub memory: u64,
+    /// The repository, the programs and the settings; `None` where the gate is closed, and such a worker refuses all.
+    pub allowed: Option<Box<Allowed>>,
+}
+
+/// The one repository that may be written, and with what. Every path is absolute and canonical.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Allowed {
+    /// The working tree that is served.
+    pub root: Vec<u8>,
+    /// Its git directory.
+    pub git_dir: Vec<u8>,
+    /// The directory that it shares with other working trees; `git_dir` where there are none.
+    pub common_dir: Vec<u8>,
+    /// Beneath these, worktrees may be made and `file` remotes may lie.
+    pub roots: Vec<Vec<u8>>,
+    /// Where lock files of writes lie, outside of every repository; `None`: writes are not serialised across servers.
+    pub locks: Option<Vec<u8>>,
+    /// Git and what it needs.
+    pub programs: Programs,
+    /// Keys of the operator's own Git configuration, in `-c` form, that Git is given: identity, line endings and the like.
+    pub pinned: Vec<(String, String)>,
+    /// `--hooks run`.
+    pub hooks: bool,
+    /// `--filters user`.
+    pub filters: bool,
+    /// `--allow-unsigned`: commit although the operator's configuration wants signatures.
+    pub allow_unsigned: bool,
+    /// `--ssh-command`, or the operator's own `core.sshCommand`.
+    pub ssh_command: Option<String>,
+}
+
+/// Files that may be executed or mapped, each resolved before anything was read. No directory of programs is among them,
+/// because shells and interpreters would come with it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
+pub struct Programs {
+    /// The git program.
+    pub git: Vec<u8>,
+    /// Where its own programs lie (`git --exec-path`).
+    pub exec_path: Vec<u8>,
+    /// Files that may be executed: git, its built-in programs, the loader, libraries.
+    pub files: Vec<Vec<u8>>,
+    /// Files that fetch and push may execute besides.
+    pub network_files: Vec<Vec<u8>>,
+    /// Directories that are read: templates, locales.
+    pub shared: Vec<Vec<u8>>,
+    /// Files and directories that fetch and push read besides: names, certificates, the user's own ssh files.
+    pub network_shared: Vec<Vec<u8>>,
+}
+
+/// One write. Names are of branches, tags or revisions as the contract's rules let them pass; paths are relative to the
+/// working tree unless they say otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Operation {
+    /// `repo_commit`: exactly these paths.
+    Commit {
+        /// Literal paths, at least one.
+        paths: Vec<String>,
+        /// The message.
+        message: String,
+        /// Commit although nothing differs.
+        allow_empty: bool,
+    },
+    /// `repo_checkout` and `repo_new_child`: a branch, or a commit to stand on without one.
+    Checkout {
+        /// Branch or revision.
+        reference: String,
+    },
+    /// `repo_fetch`: the default remote of the current branch.
+    Fetch,
+    /// `repo_push`: a local branch, fast-forward only.
+    Push {
+        /// Its name.
+        branch: String,
+    },
+    /// `repo_create_worktree`.
+    CreateWorktree {
+        /// Absolute, or relative to the working tree.
+        path: String,
+        /// The new branch.
+        branch: String,
+        /// Where it starts.
+        base: String,
+    },
+    /// `repo_remove_worktree`.
+    RemoveWorktree {
+        /// As above.
+        path: String,
+        /// Although it holds changes.
+        force: bool,
+    },
+    /// `repo_rebase`.
+    Rebase {
+        /// Onto this.
+        onto: String,
+    },
+    /// `repo_abort_in_progress`.
+    Abort,
+    /// `repo_continue_in_progress`.
+    Continue,
+    /// `repo_create_branch`, at HEAD.
+    CreateBranch {
+        /// Its name.
+        name: String,
+    },
+    /// `repo_delete_branch`.
+    DeleteBranch {
+        /// Its name.
+        name: String,
+        /// Although it is not merged.
+        force: bool,
+    },
+    /// `repo_rename_branch`.
+    RenameBranch {
+        /// From.
+        old: String,
+        /// To.
+        new: String,
+    },
+    /// `repo_tag_create`.
+    CreateTag {
+        /// Its name.
+        name: String,
+        /// Makes it an annotated one.
+        message: Option<String>,
+        /// What it names; HEAD where absent.
+        revision: Option<String>,
+    },
+    /// `repo_tag_delete`.
+    DeleteTag {
+        /// Its name.
+        name: String,
+    },
+    /// `repo_resolve_conflict`: an unmerged path becomes this.
+    Resolve {
+        /// The path.
+        path: String,
+        /// What it becomes, as a read worker put it together from the index's stages.
+        becomes: Resolved,
+        /// Object ids of stages 1 to 3 that this was made of; anything else in the index by now is refused.
+        stages: [Option<String>; 3],
+    },
+    /// `repo_restore_points`: what there is to go back to.
+    RestorePoints {
+        /// At most this many, newest first.
+        limit: u32,
+    },
+    /// `repo_restore`: back to a restore point, after another one was made of what is there now.
+    Restore {
+        /// Its id.
+        id: String,
+    },
+}
+
+impl Operation {
+    /// Whether it needs the worker with a network.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        matches!(self, Operation::Fetch | Operation::Push { .. })
+    }
+}
+
+/// What a path becomes.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Resolved {
+    /// One of its stages (1 base, 2 ours, 3 theirs), unchanged, with its mode.
+    Stage(u8),
+    /// This text, with the mode of that stage.
+    Content {
+        /// All of it.
+        bytes: Vec<u8>,
+        /// 2 or 3.
+        mode_of: u8,
+        /// Conflicts in it that were decided.
+        conflicts: u32,
+    },
+    /// It is deleted.
+    Deleted,
+}
+
+/// The end of an operation that the worker saw to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Outcome {
+    /// It is done.
+    Done(Box<Done>),
+    /// It is not.
+    Failed(Box<Failed>),
+}
+
+/// What was done. Fields that an operation does not have are empty.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
+pub struct Done {
+    /// The restore point that was made before.
+    pub restore_point: Option<String>,
+    /// What the repository is in the middle of now.
+    pub state: Option<OperationState>,
+    /// Full id that HEAD, or what was made, has now.
+    pub id: Option<String>,
+    /// Conflicts that a resolution decided.
+    pub conflicts_resolved: u32,
+    /// The commit or the tag is signed; `None` where nothing was made that could be.
+    pub signed: Option<bool>,
+    /// Hooks that Git would have run and that did not run, by name.
+    pub hooks_skipped: Vec<String>,
+    /// Restore points, newest first.
+    pub points: Vec<Point>,
+    /// How many there are.
+    pub points_total: u64,
+    /// Sentences of ours that the caller should know.
+    pub notes: Vec<String>,
+}
+
+/// Something to go back to.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Point {
+    /// Its id: the directory of its refs.
+    pub id: String,
+    /// Seconds since 1970 at which it was made.
+    pub made: i64,
+    /// The tool before which it was made.
+    pub before: String,
+    /// Branch that was checked out; `None` where there was none.
+    pub branch: Option<String>,
+    /// Full id of HEAD; `None` on an unborn branch.
+    pub head: Option<String>,
+}
+
+/// Why it is not done, and how the repository stands.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Failed {
+    /// The kind.
+    pub class: Class,
+    /// All of the reason: our sentence, and what Git said, at most [`MAX_REASON`] characters.
+    pub reason: String,
+    /// What to do next, in one sentence.
+    pub next: String,
+    /// What the repository is in the middle of now, where that was looked at.
+    pub state: Option<OperationState>,
+    /// The restore point that was made before.
+    pub restore_point: Option<String>,
+    /// Paths that are unmerged now, at most 100.
+    pub unmerged: Vec<String>,
+}
