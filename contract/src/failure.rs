@@ -85,6 +85,10 @@ pub enum Reason {
     Bare,
     /// An argument is well-formed but names nothing usable, for example a cursor of another answer.
     BadArgument,
+    /// A revision that names nothing here. The contract of the review surface knows no such reason, so that its answers
+    /// call it what it called it before; the direct surface has a kind of failure for it.
+    #[serde(rename = "bad-argument")]
+    NoSuchRevision,
     /// Another read of the disk failed.
     Io,
     /// A fault of ours; the worker caught it and lives.
@@ -108,7 +112,7 @@ impl Reason {
             Reason::ObjectMissing => "object-missing",
             Reason::PermissionDenied => "permission-denied",
             Reason::Bare => "bare",
-            Reason::BadArgument => "bad-argument",
+            Reason::BadArgument | Reason::NoSuchRevision => "bad-argument",
             Reason::Io => "io",
             Reason::Internal => "internal",
         }

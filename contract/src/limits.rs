@@ -95,6 +95,14 @@ pub const STACK_RELATED: (u32, u32) = (8, 50);
 pub const STACK_BASES: usize = 256;
 /// Remotes that `repo.refs` lists.
 pub const REMOTE_ROWS: usize = 100;
+/// Remotes that `repo_remotes` lists.
+pub const DIRECT_REMOTES: usize = 1_000;
+/// Bytes of text that one answer of the direct surface's reads carries at most, whatever its budget.
+pub const DIRECT_TEXT_BYTES: u32 = 7 << 20;
+/// Bytes of a file that `repo_conflict_regions` and `repo_resolve_conflict` work on, and of what the latter makes of it.
+pub const CONFLICT_FILE_BYTES: u64 = 10 << 20;
+/// Bytes of a file that `repo_annotate` annotates, and its lines.
+pub const ANNOTATED: (u64, usize) = (16 << 20, 500_000);
 /// Stashes that `repo.refs` lists; the reflog of `refs/stash` has the rest.
 pub const STASH_ROWS: usize = 50;
 /// Files of one page of `conflict.read`: default and most.

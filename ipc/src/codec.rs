@@ -9,8 +9,9 @@ use bincode::{Decode, Encode, config};
 
 /// Bytes of one message body at most, and of one chunk of a long answer.
 pub const MAX_FRAME: usize = 1 << 20;
-/// Bytes of one whole answer at most, all its chunks together.
-pub const MAX_ANSWER: usize = 8 << 20;
+/// Bytes of one whole answer at most, all its chunks together: what becomes of the longest file that a conflict may be in,
+/// and the message around it.
+pub const MAX_ANSWER: usize = 11 << 20;
 
 /// Encodes a message that must fit one frame.
 ///

@@ -145,7 +145,15 @@ pub fn data(reply: Reply) -> Result<Value, CallError> {
         | Reply::Digest(_)
         | Reply::Traces(_)
         | Reply::Records(_)
-        | Reply::Facts(_) => {
+        | Reply::Facts(_)
+        | Reply::Annotate(_)
+        | Reply::ShowFile(_)
+        | Reply::ListFiles(_)
+        | Reply::MergeBase(_)
+        | Reply::Remotes(_)
+        | Reply::Unmerged(_)
+        | Reply::ConflictRegions(_)
+        | Reply::Resolve(_) => {
             return Err(CallError::WorkerDied { how: "it answered another question".into() });
         }
     };

@@ -1,12 +1,15 @@
 //! A caller's path to the part of the repository that it means: relative to the top, however it was written.
 //! Trust: the path is a caller's; it never leads out, and nothing it names is opened, only looked for.
 
-use crate::{files, repo::Repo, worktree::disk::Dir};
+use crate::{changes::normalised, files, repo::Repo, worktree::disk::Dir};
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
     path::{PathEncoding, bytes_of},
 };
-use gix::{ObjectId, bstr::ByteSlice as _, objs::FindExt as _};
+use gix::{ObjectId, bstr::ByteSlice as _, index::entry::Mode, objs::FindExt as _};
+
+/// Bytes of one tree at most.
+const MAX_TREE: u64 = 64 << 20;
 
 /// The path relative to the top, without slashes around it; empty for the top itself. Absolute paths are taken where they
 /// lie in the repository, and the escaped form of a path that is not UTF-8 where only that exists.
@@ -84,19 +87,41 @@ fn in_index(repo: &Repo, path: &[u8]) -> bool {
 
 fn at_head(repo: &Repo, path: &[u8]) -> bool {
     let Ok(Some(head)) = repo.refs.head().map(|head| head.id) else { return false };
-    let Ok(mut tree) = repo.tree_of(head) else { return false };
-    let mut names = path.split(|&byte| byte == b'/').peekable();
-    while let Some(name) = names.next() {
-        match child(repo, tree, name) {
-            Some((id, true)) => tree = id,
-            found => return found.is_some() && names.peek().is_none(),
-        }
-    }
-    true
+    let Ok(tree) = repo.tree_of(head) else { return false };
+    in_tree(repo, tree, path).is_ok_and(|found| found.is_some())
 }
 
-fn child(repo: &Repo, tree: ObjectId, name: &[u8]) -> Option<(ObjectId, bool)> {
+/// What stands at `path` in the tree `root`; at the empty path the tree itself.
+///
+/// # Errors
+/// [`Reason::ObjectMissing`] where a tree on the way is not there, or is damaged.
+pub(crate) fn in_tree(repo: &Repo, root: ObjectId, path: &[u8]) -> Result<Option<(Mode, ObjectId)>, ReadFailure> {
+    let mut found = (Mode::DIR, root);
+    for name in path.split(|&byte| byte == b'/').filter(|_| !path.is_empty()) {
+        if found.0 != Mode::DIR {
+            return Ok(None);
+        }
+        match child(repo, found.1, name)? {
+            Some(entry) => found = entry,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(found))
+}
+
+fn child(repo: &Repo, tree: ObjectId, name: &[u8]) -> Result<Option<(Mode, ObjectId)>, ReadFailure> {
+    let missing = || {
+        repo.doubt();
+        ReadFailure::new(Reason::ObjectMissing, "tree", "A tree is not in this clone, or is damaged.")
+    };
+    let small = repo.git.find_header(tree).is_ok_and(|header| header.size() <= MAX_TREE);
     let mut buffer = Vec::new();
-    let mut entries = repo.git.objects.find_tree_iter(&tree, &mut buffer).ok()?.map_while(Result::ok);
-    entries.find(|entry| entry.filename == name).map(|entry| (entry.oid.to_owned(), entry.mode.is_tree()))
+    let entries = repo.git.objects.find_tree_iter(&tree, &mut buffer).ok().filter(|_| small).ok_or_else(missing)?;
+    for entry in entries {
+        let entry = entry.map_err(|_| missing())?;
+        if entry.filename == name {
+            return Ok(Some((normalised(u32::from(entry.mode.value())), entry.oid.to_owned())));
+        }
+    }
+    Ok(None)
 }

@@ -7,7 +7,7 @@ mod support;
 #[path = "../../tests/support/dice.rs"]
 mod dice;
 
-use bulkhead_worker_read::merge::text::{Merged, OnConflict, merge};
+use bulkhead_worker_read::merge::text::{Merged, OnConflict, Take, decide, merge};
 use dice::Dice;
 use std::{fs, path::Path};
 use support::{git, git_line, try_git};
@@ -55,6 +55,22 @@ fn versions(dice: &mut Dice) -> Versions {
         text(&lines)
     };
     [text(&base), side(dice), side(dice)]
+}
+
+/// What the base makes of every conflict in a text that shows it, and how many there are.
+fn with_bases(text: &[u8]) -> (Vec<u8>, usize) {
+    let (mut out, mut conflicts, mut shown) = (Vec::new(), 0, true);
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        match line {
+            [b'<', b'<', b'<', ..] => shown = false,
+            [b'|', b'|', b'|', ..] => shown = true,
+            [b'=', b'=', b'=', ..] => shown = false,
+            [b'>', b'>', b'>', ..] => (shown, conflicts) = (true, conflicts + 1),
+            _ if shown => out.extend_from_slice(line),
+            _ => {}
+        }
+    }
+    (out, conflicts)
 }
 
 /// Commits one version of every text; the commit.
@@ -123,4 +139,56 @@ fn texts_merge_as_git_merges_them() {
         faults.len(),
         faults.iter().take(5).cloned().collect::<Vec<_>>().join("\n")
     );
+}
+
+#[test]
+fn one_side_decides_as_git_lets_it() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let dir = temp.path();
+    git(dir, &["init", "-q", "."]);
+    git(dir, &["config", "core.autocrlf", "false"]);
+    git(dir, &["config", "merge.conflictStyle", "diff3"]);
+    let mut dice = Dice::of_run();
+    let texts: Vec<Versions> = (0..400).map(|_| versions(&mut dice)).collect();
+    let base = commit(dir, &texts, 0, None);
+    let [ours, theirs] = [1, 2].map(|side| commit(dir, &texts, side, Some(&base)));
+    let without_end = |text: &[u8]| text.trim_ascii_end().to_vec();
+    let mut decided = 0;
+    for (take, option) in [(Take::Ours, Some("ours")), (Take::Theirs, Some("theirs")), (Take::Base, None)] {
+        let strategy = option.iter().flat_map(|option| ["-X", *option]);
+        let arguments: Vec<&str> = ["merge-tree", "--write-tree", "--name-only", "-z"]
+            .into_iter()
+            .chain(strategy)
+            .chain([&ours[..], &theirs])
+            .collect();
+        let (output, _) = try_git(dir, &arguments);
+        let Some(tree) = output.split(|&byte| byte == 0).next().filter(|tree| tree.len() == 40) else {
+            eprintln!("SKIPPED {take:?}: this git merges no trees with a strategy's option (it came with 2.44)");
+            continue;
+        };
+        git(dir, &["read-tree", "-u", "--reset", std::str::from_utf8(tree).expect("an id")]);
+        for (number, [base, ours, theirs]) in texts.iter().enumerate() {
+            let name = format!("{number}.{}", if number.is_multiple_of(5) { "union" } else { "text" });
+            let theirs_says = fs::read(dir.join(&name)).expect("it is in the merged tree");
+            let mine = decide(base, ours, theirs, take);
+            decided += mine.conflicts;
+            match take {
+                Take::Base => {
+                    let (text, conflicts) = with_bases(&theirs_says);
+                    assert_eq!(
+                        without_end(&mine.text).escape_ascii().to_string(),
+                        without_end(&text).escape_ascii().to_string(),
+                        "{name}"
+                    );
+                    assert_eq!(mine.conflicts, conflicts, "{name}");
+                }
+                _ => assert_eq!(
+                    mine.text.escape_ascii().to_string(),
+                    theirs_says.escape_ascii().to_string(),
+                    "{name} {take:?}"
+                ),
+            }
+        }
+    }
+    assert!(decided > 100, "only {decided} conflicts were decided");
 }

@@ -74,6 +74,7 @@ mod tests {
             parents: vec!["b".repeat(40)],
             author_name: "A".into(),
             author_email: "a@b".into(),
+            author_date: String::new(),
             author_time: 1,
             commit_time: 1,
             subject: "s".into(),

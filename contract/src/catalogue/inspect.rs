@@ -272,6 +272,7 @@ mod tests {
             head: BriefHead {
                 branch: Some("main".into()),
                 detached: false,
+                id: None,
                 sha: Some("0123456".into()),
                 upstream: None,
                 upstream_gone: false,
@@ -284,6 +285,7 @@ mod tests {
                 staged: 0,
                 unstaged: 0,
                 untracked: 0,
+                rows: 0,
                 conflicted: 0,
                 bare: true,
             },

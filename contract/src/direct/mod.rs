@@ -2,6 +2,7 @@
 //! Trust: constants and types; nothing here comes from outside.
 
 mod class;
+pub mod conflict_path;
 mod state;
 
 pub use class::Class;

@@ -41,6 +41,9 @@ pub struct BriefHead {
     pub detached: bool,
     /// Abbreviated id; null on an unborn branch.
     pub sha: Option<String>,
+    /// Full id, for the direct surface.
+    #[serde(skip)]
+    pub id: Option<String>,
     /// Short name of the upstream, also when it is gone; null when none is configured.
     pub upstream: Option<String>,
     /// The upstream is configured and its ref does not exist (an addition: 0/0 alone cannot say it).
@@ -98,6 +101,9 @@ pub struct BriefWorkingTree {
     pub untracked: u64,
     /// Unmerged rows.
     pub conflicted: u64,
+    /// Rows in all, for the direct surface; one may count as staged and as unstaged.
+    #[serde(skip)]
+    pub rows: u64,
     /// True for a bare repository (an addition).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bare: bool,

@@ -35,6 +35,9 @@ pub struct HistoryCommit {
     pub author_email: String,
     /// Author time in seconds since the epoch.
     pub author_time: i64,
+    /// The same in ISO 8601 with the author's own offset, for the direct surface; empty where it cannot be read.
+    #[serde(skip)]
+    pub author_date: String,
     /// Committer time in seconds since the epoch, by which the list is ordered (an addition).
     pub commit_time: i64,
     /// First paragraph of the message in one line.

@@ -6,6 +6,7 @@ mod brief;
 mod checkouts;
 mod conflict;
 mod diff;
+mod direct;
 mod facts;
 mod fleet;
 mod history;
@@ -23,6 +24,7 @@ pub use brief::{
 pub use checkouts::*;
 pub use conflict::*;
 pub use diff::*;
+pub use direct::*;
 pub use facts::*;
 pub use fleet::*;
 pub use history::*;

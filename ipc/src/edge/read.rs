@@ -8,9 +8,9 @@ use bulkhead_contract::{
     failure::ReadFailure,
     isolation::{Demand, Report},
     results::{
-        BranchStack, Brief, Changes, CommitDetails, Conflict, DigestEvents, Facts, History, Preflight, RadarEntry,
-        Records, Reflog, Refs, RestorePoints, Scope, SemanticSources, Status, Submodules, TextDiff, Timeline,
-        TimelineEvent, Traces, Worktrees,
+        Annotated, BranchStack, Brief, Changes, CommitDetails, Conflict, ConflictRegions, DigestEvents, Facts, History,
+        MergeBase, PathList, Preflight, RadarEntry, Records, Reflog, Refs, Remotes, RestorePoints, Scope,
+        SemanticSources, ShownFile, Status, Submodules, TextDiff, Timeline, TimelineEvent, Traces, Worktrees,
     },
 };
 
@@ -140,6 +140,25 @@ pub enum Ask {
     Records(asks::Records),
     /// What a person should know of a proposal. Empty, it asks whether the repository may be read.
     Facts(Box<asks::Facts>),
+    /// `repo_annotate`.
+    Annotate(asks::Annotate),
+    /// `repo_show_file`.
+    ShowFile(asks::ShowFile),
+    /// `repo_list_files`.
+    ListFiles(asks::ListFiles),
+    /// `repo_merge_base`.
+    MergeBase(asks::MergeBase),
+    /// `repo_remotes`.
+    Remotes,
+    /// `repo_conflicts`.
+    Unmerged {
+        /// Characters of JSON that the paths may take.
+        chars: u32,
+    },
+    /// `repo_conflict_regions`.
+    ConflictRegions(asks::ConflictRegions),
+    /// The reading half of `repo_resolve_conflict`.
+    Resolve(asks::Resolve),
 }
 
 /// Which rows of a long list.
@@ -269,6 +288,22 @@ pub enum Reply {
     Records(Box<Records>),
     /// To [`Ask::Facts`].
     Facts(Box<Facts>),
+    /// To [`Ask::Annotate`].
+    Annotate(Box<Annotated>),
+    /// To [`Ask::ShowFile`].
+    ShowFile(Box<ShownFile>),
+    /// To [`Ask::ListFiles`].
+    ListFiles(Box<PathList>),
+    /// To [`Ask::MergeBase`].
+    MergeBase(MergeBase),
+    /// To [`Ask::Remotes`].
+    Remotes(Remotes),
+    /// To [`Ask::Unmerged`].
+    Unmerged(Box<PathList>),
+    /// To [`Ask::ConflictRegions`].
+    ConflictRegions(Box<ConflictRegions>),
+    /// To [`Ask::Resolve`].
+    Resolve(Box<asks::Resolution>),
 }
 
 /// Where the conversation stands, as the supervisor sees it.

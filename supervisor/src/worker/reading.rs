@@ -105,5 +105,13 @@ fn fits(ask: &Ask, reply: &Reply) -> bool {
             | (Ask::Traces, Reply::Traces(_))
             | (Ask::Records(_), Reply::Records(_))
             | (Ask::Facts(_), Reply::Facts(_))
+            | (Ask::Annotate(_), Reply::Annotate(_))
+            | (Ask::ShowFile(_), Reply::ShowFile(_))
+            | (Ask::ListFiles(_), Reply::ListFiles(_))
+            | (Ask::MergeBase(_), Reply::MergeBase(_))
+            | (Ask::Remotes, Reply::Remotes(_))
+            | (Ask::Unmerged { .. }, Reply::Unmerged(_))
+            | (Ask::ConflictRegions(_), Reply::ConflictRegions(_))
+            | (Ask::Resolve(_), Reply::Resolve(_))
     )
 }

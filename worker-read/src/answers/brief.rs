@@ -32,6 +32,7 @@ pub(super) fn brief(repo: &Repo, recent_commits: u32, pace: &Pace) -> Result<Bri
             .first()
             .map(|commit| commit.sha.clone())
             .or_else(|| head.id.map(|id| id.to_hex_with_len(7).to_string())),
+        id: head.id.map(|id| id.to_string()),
         upstream: place.upstream,
         upstream_gone: place.upstream_gone,
         ahead: place.ahead,
@@ -59,7 +60,7 @@ type Parts = (refs::Head, BriefWorkingTree, BriefSubmodules, Option<Partial>);
 fn sides(repo: &Repo, pace: &Pace) -> Result<Parts, ReadFailure> {
     if repo.is_bare() {
         let working_tree =
-            BriefWorkingTree { clean: true, staged: 0, unstaged: 0, untracked: 0, conflicted: 0, bare: true };
+            BriefWorkingTree { clean: true, staged: 0, unstaged: 0, untracked: 0, conflicted: 0, rows: 0, bare: true };
         return Ok((repo.refs.head()?, working_tree, BriefSubmodules::default(), None));
     }
     let sides = status::read(repo, Untracked::default(), pace, 0)?;
@@ -72,6 +73,7 @@ fn sides(repo: &Repo, pace: &Pace) -> Result<Parts, ReadFailure> {
         unstaged: totals.unstaged - totals.conflicted,
         untracked: totals.untracked,
         conflicted: totals.conflicted,
+        rows: rows::tracked_total(&sides) + sides.untracked.total,
         bare: false,
     };
     let submodules = submodules::survey(repo, &sides.index, pace);
@@ -140,12 +142,21 @@ mod tests {
             branch: None,
             detached: true,
             sha: None,
+            id: None,
             upstream: Some("origin/main".into()),
             upstream_gone: false,
             ahead: 1,
             behind: 2,
         };
-        let tree = BriefWorkingTree { clean: false, staged: 0, unstaged: 0, untracked: 0, conflicted: 1, bare: false };
+        let tree = BriefWorkingTree {
+            clean: false,
+            staged: 0,
+            unstaged: 0,
+            untracked: 0,
+            conflicted: 1,
+            rows: 1,
+            bare: false,
+        };
         let all = hints(&head, Some(Operation::Merge), &tree, &BriefSubmodules::default());
         assert_eq!(all.len(), 3);
         assert!(all[0].starts_with("1 path is unmerged") && all[1].contains("merge") && all[2].contains("detached"));

@@ -5,7 +5,7 @@ use super::{budget::Budget, cursor::foreign};
 use crate::{
     commit::Commit,
     diff::abbreviate::Abbreviation,
-    history::{MAX_COMMIT, MAX_NAME_CHARS, cut, read, subject, text},
+    history::{MAX_COMMIT, MAX_NAME_CHARS, cut, date, read, subject, text},
     merge,
     pace::{Pace, Stopped},
     repo::Repo,
@@ -153,6 +153,7 @@ fn row(repo: &Repo, abbreviation: &Abbreviation, shown: walk::Shown, commit: &Co
         author_name: author.map(|who| cut_name(who.name)).unwrap_or_default(),
         author_email: author.map(|who| cut_name(who.email)).unwrap_or_default(),
         author_time: author.and_then(|who| who.time().ok()).map_or(0, |time| time.seconds),
+        author_date: date(commit),
         commit_time: shown.time,
         subject: cut(&subject(commit), MAX_SUBJECT_CHARS),
         path_encoding: path.as_ref().and_then(|(_, encoding)| *encoding),

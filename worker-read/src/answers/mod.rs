@@ -7,6 +7,7 @@ mod checkouts;
 mod conflict;
 pub(crate) mod cursor;
 mod diff;
+mod direct;
 mod facts;
 mod fleet;
 mod history;
@@ -51,6 +52,14 @@ pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadF
         Ask::Radar(ask) => fleet::radar(repo, ask, pace).map(|it| Reply::Radar(Box::new(it))),
         Ask::Facts(ask) => facts::facts(repo, ask, pace).map(|it| Reply::Facts(Box::new(it))),
         Ask::Digest(ask) => fleet::digest(repo, ask, pace).map(|it| Reply::Digest(Box::new(it))),
+        Ask::ShowFile(ask) => direct::show(repo, ask, pace).map(|it| Reply::ShowFile(Box::new(it))),
+        Ask::ListFiles(ask) => direct::list(repo, ask, pace).map(|it| Reply::ListFiles(Box::new(it))),
+        Ask::MergeBase(ask) => direct::merge_base(repo, ask, pace).map(Reply::MergeBase),
+        Ask::Remotes => Ok(Reply::Remotes(direct::remotes(repo))),
+        Ask::Unmerged { chars } => direct::unmerged(repo, *chars).map(|it| Reply::Unmerged(Box::new(it))),
+        Ask::ConflictRegions(ask) => direct::regions(repo, ask, pace).map(|it| Reply::ConflictRegions(Box::new(it))),
+        Ask::Resolve(ask) => direct::resolve(repo, ask, pace).map(|it| Reply::Resolve(Box::new(it))),
+        Ask::Annotate(_) => return None,
         Ask::Traces => Ok(Reply::Traces(traces::traces(repo))),
         Ask::Timeline(ask) => safety::timeline(repo, ask, pace).map(|it| Reply::Timeline(Box::new(it))),
         Ask::TimelineEvent(ask) => safety::event(repo, ask, pace).map(|it| Reply::TimelineEvent(Box::new(it))),

@@ -36,6 +36,26 @@ pub struct Merged {
     pub clean: bool,
 }
 
+/// The side that decides every conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// What both come from.
+    Base,
+    /// Ours.
+    Ours,
+    /// Theirs.
+    Theirs,
+}
+
+/// A text without conflicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// Its lines.
+    pub text: Vec<u8>,
+    /// Conflicts that were decided.
+    pub conflicts: usize,
+}
+
 /// Lines of the base that became lines of one side. Numbers are signed as Git's are: a range that is carried over from the
 /// other side may begin before the text, until it is joined with the one before it.
 struct Change {
@@ -55,6 +75,8 @@ enum Mode {
 /// A place of the merged text that is not the base's: lines of ours, and the lines of theirs that stand for them.
 struct Region {
     mode: Mode,
+    /// What both come from; of a conflict that was narrowed, of all that it was cut out of.
+    base: Range<i64>,
     ours: Range<i64>,
     theirs: Range<i64>,
 }
@@ -79,6 +101,34 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], on_conflict: OnConflict<'_
     };
     let clean = matches!(on_conflict, OnConflict::Union) || regions.iter().all(|region| region.mode != Mode::Conflict);
     Merged { text: printed(&base, &ours, &theirs, &regions, on_conflict), clean }
+}
+
+/// Merges like [`merge`], and lets one side decide wherever that would leave a conflict. Conflicts that the base decides are
+/// those of Git's three-part style, which are not narrowed to what differs between the sides.
+#[must_use]
+pub fn decide(base: &[u8], ours: &[u8], theirs: &[u8], take: Take) -> Decided {
+    let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner: Interner::new(0) };
+    let [base, ours, theirs] = [base, ours, theirs].map(|text| Version::of(text, &mut input));
+    let one = changes(&base.tokens, &ours.tokens, &mut input);
+    let two = changes(&base.tokens, &theirs.tokens, &mut input);
+    let mut regions = regions(&base, [&ours, &theirs], &one, &two);
+    if take != Take::Base {
+        regions = joined(refined(regions, &ours, &theirs, &mut input));
+    }
+    let (mut text, mut done, mut conflicts) = (Vec::new(), 0, 0);
+    for region in regions.iter().filter(|region| region.mode != Mode::Same) {
+        append_lines(&mut text, ours.lines(done..region.ours.start), None);
+        done = region.ours.end;
+        conflicts += usize::from(region.mode == Mode::Conflict);
+        let lines = match (region.mode, take) {
+            (Mode::Conflict, Take::Base) => base.lines(region.base.clone()),
+            (Mode::Theirs, _) | (Mode::Conflict, Take::Theirs) => theirs.lines(region.theirs.clone()),
+            (Mode::Ours | Mode::Same, _) | (Mode::Conflict, Take::Ours) => ours.lines(region.ours.clone()),
+        };
+        append_lines(&mut text, lines, None);
+    }
+    append_lines(&mut text, ours.lines(done..ours.len()), None);
+    Decided { text, conflicts }
 }
 
 impl<'a> Version<'a> {
@@ -142,13 +192,16 @@ fn regions(base: &Version<'_>, sides: [&Version<'_>; 2], mut one: &[Change], mut
             (Some(ours), _) if second.is_none_or(|theirs| ours.base.end < theirs.base.start) => {
                 let start = there(ours.base.start, second, sides[1]);
                 let theirs = start..start + ours.base.end - ours.base.start;
-                append(&mut all, Region { mode: Mode::Ours, ours: ours.side.clone(), theirs });
+                append(&mut all, Region { mode: Mode::Ours, base: ours.base.clone(), ours: ours.side.clone(), theirs });
                 one = &one[1..];
             }
             (_, Some(theirs)) if first.is_none_or(|ours| theirs.base.end < ours.base.start) => {
                 let start = there(theirs.base.start, first, sides[0]);
                 let ours = start..start + theirs.base.end - theirs.base.start;
-                append(&mut all, Region { mode: Mode::Theirs, ours, theirs: theirs.side.clone() });
+                append(
+                    &mut all,
+                    Region { mode: Mode::Theirs, base: theirs.base.clone(), ours, theirs: theirs.side.clone() },
+                );
                 two = &two[1..];
             }
             (Some(ours), Some(theirs)) => {
@@ -176,6 +229,7 @@ fn conflict(ours: &Change, theirs: &Change) -> Region {
     let (start, end) = (ours.base.start - theirs.base.start, ours.base.end - theirs.base.end);
     Region {
         mode: Mode::Conflict,
+        base: ours.base.start.min(theirs.base.start)..ours.base.end.max(theirs.base.end),
         ours: ours.side.start - start.max(0)..ours.side.end - end.min(0),
         theirs: theirs.side.start + start.min(0)..theirs.side.end + end.max(0),
     }
@@ -187,6 +241,7 @@ fn append(all: &mut Vec<Region>, region: Region) {
             if last.mode != region.mode {
                 last.mode = Mode::Conflict;
             }
+            last.base.end = region.base.end;
             (last.ours.end, last.theirs.end) = (region.ours.end, region.theirs.end);
         }
         _ => all.push(region),
@@ -215,6 +270,7 @@ fn refined(
         let moved = |range: &Range<i64>, by: i64| range.start + by..range.end + by;
         all.extend(differing.iter().map(|change| Region {
             mode: Mode::Conflict,
+            base: region.base.clone(),
             ours: moved(&change.base, region.ours.start),
             theirs: moved(&change.side, region.theirs.start),
         }));
@@ -309,6 +365,20 @@ mod tests {
     fn merged(base: &str, ours: &str, theirs: &str) -> (String, bool) {
         let Merged { text, clean } = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), MARK);
         (String::from_utf8(text).expect("it was text"), clean)
+    }
+
+    #[test]
+    fn one_side_decides_conflicts_and_nothing_else() {
+        let (base, ours, theirs) = ("a\nb\nc\nd\ne\nf\n", "A\nb\nc\nd\ne1\nf\n", "a\nb\nc\nd\ne2\nF\n");
+        let decided = |take| {
+            let Decided { text, conflicts } = decide(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), take);
+            (String::from_utf8(text).expect("it was text"), conflicts)
+        };
+        assert_eq!(decided(Take::Ours), ("A\nb\nc\nd\ne1\nf\n".into(), 1));
+        assert_eq!(decided(Take::Theirs), ("A\nb\nc\nd\ne2\nF\n".into(), 1));
+        assert_eq!(decided(Take::Base), ("A\nb\nc\nd\ne\nf\n".into(), 1));
+        let none = decide(b"a\nb\nc\nd\n", b"A\nb\nc\nd\n", b"a\nb\nc\nD\n", Take::Base);
+        assert_eq!(none, Decided { text: b"A\nb\nc\nD\n".to_vec(), conflicts: 0 });
     }
 
     #[test]

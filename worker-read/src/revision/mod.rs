@@ -14,8 +14,8 @@ pub const MAX_EXPRESSION: usize = 4_096;
 /// The object that `expression` names.
 ///
 /// # Errors
-/// [`Reason::BadArgument`] saying what is wrong with it: blank, option-like, a range, or naming nothing;
-/// [`Reason::TooLarge`] where the way there takes longer than the call has.
+/// [`Reason::BadArgument`] saying what is wrong with it: blank, option-like, a range; [`Reason::NoSuchRevision`] where it
+/// names nothing; [`Reason::TooLarge`] where the way there takes longer than the call has.
 pub fn object(repo: &Repo, expression: &str, operation: &'static str, pace: &Pace) -> Result<ObjectId, ReadFailure> {
     let refuse = |what: &str| Err(bad(operation, &format!("`{}` {what}", shown(expression))));
     if expression.trim().is_empty() {
@@ -38,9 +38,11 @@ pub fn object(repo: &Repo, expression: &str, operation: &'static str, pace: &Pac
     if expression.starts_with(':') {
         return refuse("is no revision.");
     }
-    let Some((id, steps)) = named::beginning(repo, expression)? else {
-        return refuse("names nothing in this repository.");
+    let nothing = || {
+        let details = format!("`{}` names nothing in this repository.", shown(expression));
+        Err(ReadFailure::new(Reason::NoSuchRevision, operation, details))
     };
+    let Some((id, steps)) = named::beginning(repo, expression)? else { return nothing() };
     if steps.is_empty() {
         return Ok(id);
     }
@@ -50,7 +52,7 @@ pub fn object(repo: &Repo, expression: &str, operation: &'static str, pace: &Pac
     }
     match steps::taken(repo, id, steps, pace) {
         Ok(Some(id)) => Ok(id),
-        Ok(None) => refuse("names nothing in this repository."),
+        Ok(None) => nothing(),
         Err(_) => {
             let details = format!(
                 "`{}` was not found in time. Name a commit by its id, or start the server with a larger --deadline.",
@@ -75,7 +77,7 @@ pub fn commit(repo: &Repo, expression: &str, operation: &'static str, pace: &Pac
 
 /// Follows tags from `id` to an object of `kind`; the kind that stands there instead, or `None` where an object is
 /// missing.
-fn peeled(repo: &Repo, id: ObjectId, kind: Kind) -> Result<ObjectId, Option<Kind>> {
+pub(crate) fn peeled(repo: &Repo, id: ObjectId, kind: Kind) -> Result<ObjectId, Option<Kind>> {
     const MAX_TAGS: usize = 32;
     let mut id = id;
     for _ in 0..MAX_TAGS {
@@ -92,7 +94,7 @@ fn peeled(repo: &Repo, id: ObjectId, kind: Kind) -> Result<ObjectId, Option<Kind
     Err(Some(Kind::Tag))
 }
 
-fn missing(repo: &Repo, operation: &'static str, expression: &str) -> ReadFailure {
+pub(crate) fn missing(repo: &Repo, operation: &'static str, expression: &str) -> ReadFailure {
     repo.doubt();
     let details = format!("The object that `{}` names is not in this clone, or is damaged.", shown(expression));
     ReadFailure::new(Reason::ObjectMissing, operation, details)

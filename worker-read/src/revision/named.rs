@@ -1,9 +1,8 @@
 //! The beginning of an expression, which names something: a reference, an entry of a reflog, an upstream, an object's id.
 //! Trust: names are looked up by our own readers alone; the library, which would wait on a FIFO, is asked for ids alone.
 
-use super::bad;
 use crate::{reflog, repo::Repo, walk::dates};
-use bulkhead_contract::failure::ReadFailure;
+use bulkhead_contract::failure::{ReadFailure, Reason};
 use gix::{
     ObjectId,
     bstr::{BStr, BString, ByteSlice as _},
@@ -43,7 +42,10 @@ fn named(repo: &Repo, name: &str) -> Result<Option<ObjectId>, ReadFailure> {
     if matches!(name, "HEAD" | "@") {
         return match repo.refs.head()?.id {
             Some(id) => Ok(Some(id)),
-            None => Err(bad("revision", "HEAD is on a branch that has no commit yet.")),
+            None => {
+                let details = "HEAD is on a branch that has no commit yet.";
+                Err(ReadFailure::new(Reason::NoSuchRevision, "revision", details))
+            }
         };
     }
     let kind = repo.git.object_hash();

@@ -3,6 +3,7 @@
 
 pub mod operation;
 pub mod regions;
+pub mod sections;
 mod sides;
 
 pub(crate) use sides::{File, Stage, cut, side};
@@ -148,6 +149,20 @@ impl<'a> Markers<'a> {
 
     /// The value of `conflict-marker-size` for `path`.
     pub(crate) fn size(&mut self, path: &[u8]) -> usize {
+        let value = self.attributes(path).value(path, "conflict-marker-size");
+        let value = value.and_then(|value| String::from_utf8(value).ok());
+        match value.and_then(|value| value.parse::<usize>().ok()) {
+            Some(size @ 1..=MAX_MARKER_SIZE) => size,
+            _ => MARKER_SIZE,
+        }
+    }
+
+    /// Whether `-merge` says that versions of `path` are never merged line by line.
+    pub(crate) fn merges_whole(&mut self, path: &[u8]) -> bool {
+        self.attributes(path).is_unset(path, "merge")
+    }
+
+    fn attributes(&mut self, path: &[u8]) -> Attributes {
         let info = self.repo.info_attributes();
         let operator = self.repo.operator.config.attributes.as_deref();
         let mut attributes =
@@ -162,11 +177,7 @@ impl<'a> Markers<'a> {
                 attributes.push(bytes, prefix);
             }
         }
-        let value = attributes.value(path, "conflict-marker-size").and_then(|value| String::from_utf8(value).ok());
-        match value.and_then(|value| value.parse::<usize>().ok()) {
-            Some(size @ 1..=MAX_MARKER_SIZE) => size,
-            _ => MARKER_SIZE,
-        }
+        attributes
     }
 }
 

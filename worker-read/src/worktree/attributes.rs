@@ -150,6 +150,19 @@ impl Attributes {
     /// The value that `attribute` of `path` is set to, if it is set to one.
     #[must_use]
     pub fn value(&mut self, path: &[u8], attribute: &str) -> Option<Vec<u8>> {
+        self.look(path, attribute, |state| match state {
+            StateRef::Value(value) => Some(value.as_bstr().to_vec()),
+            _ => None,
+        })
+    }
+
+    /// Whether `attribute` of `path` is taken away, as in `-merge`.
+    #[must_use]
+    pub fn is_unset(&mut self, path: &[u8], attribute: &str) -> bool {
+        self.look(path, attribute, |state| (state == StateRef::Unset).then_some(())).is_some()
+    }
+
+    fn look<T>(&mut self, path: &[u8], attribute: &str, of: impl FnOnce(StateRef<'_>) -> Option<T>) -> Option<T> {
         if self.is_empty() {
             return None;
         }
@@ -158,10 +171,7 @@ impl Attributes {
         let built = self.build();
         outcome.initialize_with_selection(&built.names, [attribute]);
         built.find(path.as_bstr(), case, &mut outcome);
-        outcome.iter_selected().next().and_then(|found| match found.assignment.state {
-            StateRef::Value(value) => Some(value.as_bstr().to_vec()),
-            _ => None,
-        })
+        outcome.iter_selected().next().and_then(|found| of(found.assignment.state))
     }
 
     /// Fills `out`, which may come from before names were added.

@@ -4,6 +4,7 @@
 mod checkouts;
 mod conflict;
 mod diff;
+mod direct;
 mod facts;
 mod fleet;
 mod history;
@@ -14,6 +15,7 @@ mod scope;
 pub use checkouts::*;
 pub use conflict::*;
 pub use diff::*;
+pub use direct::*;
 pub use facts::*;
 pub use fleet::*;
 pub use history::*;

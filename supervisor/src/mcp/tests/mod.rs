@@ -101,6 +101,7 @@ fn reply(ask: &Ask) -> Reply {
             head: BriefHead {
                 branch: Some("main".into()),
                 detached: false,
+                id: None,
                 sha: None,
                 upstream: None,
                 upstream_gone: false,
@@ -113,6 +114,7 @@ fn reply(ask: &Ask) -> Reply {
                 staged: 0,
                 unstaged: 0,
                 untracked: 0,
+                rows: 0,
                 conflicted: 0,
                 bare: false,
             },
