@@ -6,6 +6,8 @@
 pub mod auditor;
 pub mod calls;
 pub mod dice;
+#[cfg(unix)]
+pub mod direct_repository;
 pub mod fixtures;
 pub mod gateway;
 pub mod index;

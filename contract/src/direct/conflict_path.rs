@@ -25,6 +25,9 @@ pub fn fault(path: &str) -> Option<&'static str> {
         if matches!(name, "" | "." | "..") {
             return Some("The path must not have empty parts, `.` or `..`.");
         }
+        if name.eq_ignore_ascii_case(".git") {
+            return Some("The path must not lead into a git directory.");
+        }
         if is_device(name) {
             return Some("The path must not name a device.");
         }
@@ -71,12 +74,24 @@ mod tests {
             "COM1",
             "lpt9.log",
             "com\u{b9}",
+            ".git/config",
+            "sub/.GIT",
         ] {
             assert!(fault(path).is_some(), "{path:?}");
         }
-        for path in
-            ["a.txt", "dir/", "dir/b.txt", "a\\b", "console", "com0", "COM10", "..a", "a..", "\u{fc}n\u{ef}.txt"]
-        {
+        for path in [
+            "a.txt",
+            "dir/",
+            "dir/b.txt",
+            "a\\b",
+            "console",
+            "com0",
+            "COM10",
+            "..a",
+            ".gitignore",
+            "a..",
+            "\u{fc}n\u{ef}.txt",
+        ] {
             assert_eq!(fault(path), None, "{path:?}");
         }
     }
