@@ -1,8 +1,12 @@
 //! Asks a worker in this process one question, again and again, and says how long it took: `ask PATH QUESTION [TIMES [THREADS]]`.
+//! Questions are `status`, `changes`, `annotate:FILE`, `annotate:FILE@REVISION` and, for anything else, the brief.
 //! Trust: a tool for people who work on the worker; it confines nothing.
 
 use bulkhead_contract::isolation::Demand;
-use bulkhead_ipc::edge::read::{Ask, Init, OwnerTrust, Page};
+use bulkhead_ipc::edge::{
+    asks,
+    read::{Ask, Init, OwnerTrust, Page},
+};
 use bulkhead_worker_read::{
     answers,
     crew::Crew,
@@ -21,6 +25,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ask = match args.next().as_deref() {
         Some("status") => Ask::Status(page),
         Some("changes") => Ask::Changes(page),
+        Some(question) if question.starts_with("annotate:") => {
+            let (path, revision) = question["annotate:".len()..].split_once('@').unzip();
+            let path = path.unwrap_or(&question["annotate:".len()..]).to_owned();
+            Ask::Annotate(asks::Annotate { path, revision: revision.map(str::to_owned), bytes: 4_000 })
+        }
         _ => Ask::Brief { recent_commits: 10 },
     };
     let times: usize = args.next().map_or(Ok(1), |times| times.parse())?;

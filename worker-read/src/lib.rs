@@ -10,6 +10,7 @@
 pub mod ahead_behind;
 pub mod answers;
 pub mod aside;
+mod blame;
 pub mod branch_stack;
 pub mod changes;
 pub mod codeowners;

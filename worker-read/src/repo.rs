@@ -14,6 +14,7 @@
 //! | `info/exclude`, `info/attributes` | the version of each file | 2 MiB |
 //! | commits that were measured, committer times | nothing: they go by object id | 2 MiB |
 //! | lengths of short ids | the version of the directory of loose objects, and which packs are known | 2 MiB |
+//! | whose lines are in files of commits | nothing: they go by ids | 2 MiB |
 //! | drift, recent commits, HEAD's tree | the ids that they were computed from | one answer each |
 //!
 //! Together these stay below [`CACHE_BYTES`]. Not caches, but one present version of something, are the index (invalidated
@@ -24,6 +25,7 @@
 
 use crate::{
     ahead_behind::{self, Drift},
+    blame,
     commit::Commit,
     commit_graph::Filters,
     crew::Crew,
@@ -105,6 +107,8 @@ pub struct Repo {
     pub(crate) nested: RefCell<BTreeMap<Vec<u8>, Nested>>,
     /// What merges would do. What invalidates them is said there.
     pub(crate) merges: RefCell<merge::Verdicts>,
+    /// Whose lines are in files of commits. They go by ids, and, through shallow and replace, on what opens anew.
+    pub(crate) blamed: RefCell<blame::Kept>,
     /// `.gitignore` and `.gitattributes` of the working tree. Invalidated by their stat.
     pub(crate) rule_files: RuleFiles,
     /// What directories of the working tree hold. Invalidated by their stat.
@@ -169,6 +173,7 @@ impl Repo {
             operator,
             nested: RefCell::default(),
             merges: RefCell::default(),
+            blamed: RefCell::default(),
             rule_files: RuleFiles::new(caches.rule_bytes()),
             listings,
             shallow,
@@ -527,6 +532,7 @@ mod tests {
             + 2 * open::PASSING_BYTES
             + MAX_OPEN * of(open::Caches::Nested)
             + VERDICT_BYTES
+            + blame::KEPT_BYTES
             + info;
         let by_id = MAX_SMALL * 320;
         assert!(all + by_id <= CACHE_BYTES, "{all}");

@@ -33,6 +33,12 @@ pub enum Unfinished {
     Failed(ReadFailure),
 }
 
+impl From<ReadFailure> for Unfinished {
+    fn from(failure: ReadFailure) -> Self {
+        Unfinished::Failed(failure)
+    }
+}
+
 impl From<Stopped> for Unfinished {
     fn from(stopped: Stopped) -> Self {
         Unfinished::Stopped(stopped)

@@ -59,7 +59,7 @@ pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadF
         Ask::Unmerged { chars } => direct::unmerged(repo, *chars).map(|it| Reply::Unmerged(Box::new(it))),
         Ask::ConflictRegions(ask) => direct::regions(repo, ask, pace).map(|it| Reply::ConflictRegions(Box::new(it))),
         Ask::Resolve(ask) => direct::resolve(repo, ask, pace).map(|it| Reply::Resolve(Box::new(it))),
-        Ask::Annotate(_) => return None,
+        Ask::Annotate(ask) => direct::annotate(repo, ask, pace).map(|it| Reply::Annotate(Box::new(it))),
         Ask::Traces => Ok(Reply::Traces(traces::traces(repo))),
         Ask::Timeline(ask) => safety::timeline(repo, ask, pace).map(|it| Reply::Timeline(Box::new(it))),
         Ask::TimelineEvent(ask) => safety::event(repo, ask, pace).map(|it| Reply::TimelineEvent(Box::new(it))),

@@ -92,14 +92,28 @@ fn computed<'a, T: Hash + Eq + Copy>(
 /// # Errors
 /// [`Stopped`].
 pub fn between<T>(algorithm: Algorithm, input: &mut InternedInput<T>, pace: &Pace) -> Result<Diff, Stopped> {
-    if input.before.len() + input.after.len() <= AT_ONCE {
-        return Ok(compute(algorithm, &input.before, &input.after, input.interner.num_tokens()));
-    }
-    let (before, after) = (std::mem::take(&mut input.before), std::mem::take(&mut input.after));
     let tokens = input.interner.num_tokens();
+    between_tokens(algorithm, [&mut input.before, &mut input.after], tokens, pace)
+}
+
+/// The same of lines that stand for `tokens` different ones, all smaller than that.
+///
+/// # Errors
+/// [`Stopped`].
+pub fn between_tokens(
+    algorithm: Algorithm,
+    sides: [&mut Vec<Token>; 2],
+    tokens: u32,
+    pace: &Pace,
+) -> Result<Diff, Stopped> {
+    if sides.iter().map(|side| side.len()).sum::<usize>() <= AT_ONCE {
+        return Ok(compute(algorithm, sides[0], sides[1], tokens));
+    }
+    let [old, new] = sides;
+    let (before, after) = (std::mem::take(old), std::mem::take(new));
     let compared = move || (compute(algorithm, &before, &after, tokens), before, after);
     let (diff, before, after): (Diff, Vec<Token>, Vec<Token>) = aside::run(pace, compared)?;
-    (input.before, input.after) = (before, after);
+    (*old, *new) = (before, after);
     Ok(diff)
 }
 
@@ -153,7 +167,7 @@ pub fn is_space(byte: u8) -> bool {
 }
 
 /// Both texts without the blocks that end them alike, up to the first line end in those (Git's `trim_common_tail`).
-fn without_common_end<'a>(before: &'a [u8], after: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+pub(crate) fn without_common_end<'a>(before: &'a [u8], after: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     const BLOCK: usize = 1024;
     let (mut old, mut new) = (before.len(), after.len());
     while old >= BLOCK && new >= BLOCK && before[old - BLOCK..old] == after[new - BLOCK..new] {

@@ -23,23 +23,23 @@ const MAX_ENTRIES: usize = 60_000;
 const WORTH_A_THREAD: usize = 40;
 
 /// A blob, a tree or a gitlink in a tree.
-pub(super) type Entry = Option<(Mode, ObjectId)>;
+pub(crate) type Entry = Option<(Mode, ObjectId)>;
 
 /// Lookups at one path. Entries depend on the ids of trees alone, and so never become wrong.
 #[derive(Clone)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     names: Vec<Vec<u8>>,
     /// One map for each name of the path.
     known: Vec<HashMap<ObjectId, Entry>>,
     empty_tree: ObjectId,
     buffer: Vec<u8>,
     /// Some tree could not be read.
-    pub(super) incomplete: bool,
+    pub(crate) incomplete: bool,
 }
 
 impl Entries {
     /// Lookups at `path`, which is relative to the top; empty for the top itself.
-    pub(super) fn new(repo: &Repo, path: &[u8]) -> Self {
+    pub(crate) fn new(repo: &Repo, path: &[u8]) -> Self {
         let names: Vec<Vec<u8>> =
             path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect();
         let known = names.iter().map(|_| HashMap::new()).collect();
@@ -48,12 +48,12 @@ impl Entries {
     }
 
     /// What stands at the path in the tree `root`. An empty tree is as good as none.
-    pub(super) fn at(&mut self, repo: &Repo, root: ObjectId) -> Entry {
+    pub(crate) fn at(&mut self, repo: &Repo, root: ObjectId) -> Entry {
         self.below(repo, 0, Some((Mode::DIR, root)))
     }
 
     /// Whether both trees hold the same at the path.
-    pub(super) fn same(&mut self, repo: &Repo, ours: ObjectId, theirs: ObjectId) -> bool {
+    pub(crate) fn same(&mut self, repo: &Repo, ours: ObjectId, theirs: ObjectId) -> bool {
         let (mut ours, mut theirs) = (Some((Mode::DIR, ours)), Some((Mode::DIR, theirs)));
         for level in 0..self.names.len() {
             if ours == theirs {
@@ -103,7 +103,7 @@ impl Entries {
     /// Looks at `roots`, trees of consecutive commits, in the order in which packs keep them: an object that is stored as
     /// a difference follows its base in a pack, and the base is at hand when it was read just before. A second thread takes
     /// half of many.
-    pub(super) fn prepare(&mut self, repo: &Repo, roots: &[ObjectId], pace: &Pace) -> Result<(), Stopped> {
+    pub(crate) fn prepare(&mut self, repo: &Repo, roots: &[ObjectId], pace: &Pace) -> Result<(), Stopped> {
         let mut trees = roots.to_vec();
         for level in 0..self.names.len() {
             trees.dedup();
@@ -170,12 +170,12 @@ impl Entries {
     }
 
     /// Whether the next comparison of `tree` costs no read.
-    pub(super) fn knows(&self, tree: &ObjectId) -> bool {
+    pub(crate) fn knows(&self, tree: &ObjectId) -> bool {
         self.known.first().is_none_or(|known| known.contains_key(tree))
     }
 
     /// Bytes that it takes, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.known.iter().map(HashMap::len).sum::<usize>() * 80
     }
 }

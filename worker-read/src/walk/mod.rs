@@ -5,10 +5,10 @@
 //! another process. A walk itself may be kept for that, too ([`Warm`]).
 
 pub(crate) mod dates;
-mod entries;
+pub(crate) mod entries;
 mod follow;
 mod limited;
-mod node;
+pub(crate) mod node;
 mod pattern;
 mod position;
 mod streaming;
@@ -91,14 +91,14 @@ impl From<Stopped> for Halt {
 
 /// Lookups at the path that a walk is limited to.
 #[derive(Clone)]
-struct Lookup {
-    path: Vec<u8>,
-    entries: Entries,
-    keys: Option<Rc<Keys>>,
+pub(crate) struct Lookup {
+    pub(crate) path: Vec<u8>,
+    pub(crate) entries: Entries,
+    pub(crate) keys: Option<Rc<Keys>>,
 }
 
 impl Lookup {
-    fn new(repo: &Repo, source: &Source, path: &[u8]) -> Self {
+    pub(crate) fn new(repo: &Repo, source: &Source, path: &[u8]) -> Self {
         let keys = source.has_filters().then(|| Keys::of(path)).flatten().map(Rc::new);
         Self { path: path.to_vec(), entries: Entries::new(repo, path), keys }
     }
@@ -315,7 +315,6 @@ impl Ground {
         Ok((node.parents.clone(), if counted { !changed } else { !changed_aside }))
     }
 
-    /// Reads the trees of the commits that come next, where each is different and none is known yet.
     fn look_ahead(
         &mut self,
         entries: &mut Entries,
@@ -324,27 +323,8 @@ impl Ground {
         parent: &Node,
         pace: &Pace,
     ) -> Result<(), Stopped> {
-        if self.source.has_filters() {
-            return Ok(());
-        }
-        let tree = self.source.tree(parent);
-        if entries.knows(&tree) || self.source.tree(node) == tree {
-            return Ok(());
-        }
-        self.ahead = (self.ahead * 2).clamp(2, MAX_AHEAD);
-        let mut trees = vec![tree];
-        let mut next = parent.parents.first().copied();
-        while let Some(name) = next.filter(|_| trees.len() < self.ahead) {
-            pace.step(1)?;
-            let Some(node) = self.source.node(repo, name) else { break };
-            if self.query.since.is_some_and(|since| node.time < since) {
-                break;
-            }
-            trees.push(self.source.tree(&node));
-            next = node.parents.first().copied();
-            self.source.keep(node);
-        }
-        entries.prepare(repo, &trees, pace)
+        let Self { source, ahead, query, .. } = self;
+        look_ahead(source, entries, ahead, query.since, repo, [node, parent], pace)
     }
 
     /// What is shown of a commit that the walk has come to, if it is.
@@ -395,4 +375,38 @@ impl Ground {
                 .as_ref()
                 .is_none_or(|pattern| text(commit.message).lines().any(|line| pattern.is_match(line.as_bytes())))
     }
+}
+
+/// Reads the trees of the commits that come next behind `node` and its first `parent`, where each is different and none is
+/// known yet. `ahead` is how many were read the last time, `since` the time at which a walk ends.
+pub(crate) fn look_ahead(
+    source: &mut Source,
+    entries: &mut Entries,
+    ahead: &mut usize,
+    since: Option<i64>,
+    repo: &Repo,
+    [node, parent]: [&Node; 2],
+    pace: &Pace,
+) -> Result<(), Stopped> {
+    if source.has_filters() {
+        return Ok(());
+    }
+    let tree = source.tree(parent);
+    if entries.knows(&tree) || source.tree(node) == tree {
+        return Ok(());
+    }
+    *ahead = (*ahead * 2).clamp(2, MAX_AHEAD);
+    let mut trees = vec![tree];
+    let mut next = parent.parents.first().copied();
+    while let Some(name) = next.filter(|_| trees.len() < *ahead) {
+        pace.step(1)?;
+        let Some(node) = source.node(repo, name) else { break };
+        if since.is_some_and(|since| node.time < since) {
+            break;
+        }
+        trees.push(source.tree(&node));
+        next = node.parents.first().copied();
+        source.keep(node);
+    }
+    entries.prepare(repo, &trees, pace)
 }

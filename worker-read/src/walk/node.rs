@@ -21,8 +21,8 @@ use std::{
 const MAX_KEPT: usize = 1_024;
 
 /// How a commit names another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Name {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Name {
     /// By its position in the commit-graph.
     At(u32),
     /// By its place among the ids that the walk has met and that the commit-graph does not know.
@@ -30,15 +30,15 @@ pub(super) enum Name {
 }
 
 /// Names of parents; hardly any commit has more than two.
-pub(super) type Parents = SmallVec<[Name; 2]>;
+pub(crate) type Parents = SmallVec<[Name; 2]>;
 
 /// A commit. Most of them are only passed by, so what the commit-graph can tell again is not carried along.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) name: Name,
+pub(crate) struct Node {
+    pub(crate) name: Name,
     /// Committer time in seconds.
-    pub(super) time: i64,
-    pub(super) parents: Parents,
+    pub(crate) time: i64,
+    pub(crate) parents: Parents,
     /// Where the commit-graph does not know it.
     tree: Option<Box<ObjectId>>,
 }
@@ -69,7 +69,7 @@ impl Ids {
 
 /// Where commits come from. Holds the commit-graph that its positions are of.
 #[derive(Clone, Default)]
-pub(super) struct Source {
+pub(crate) struct Source {
     graph: Option<Rc<Graph>>,
     ids: Ids,
     filters: Option<Rc<Filters>>,
@@ -79,19 +79,19 @@ pub(super) struct Source {
     ahead: HashMap<Name, Node>,
     buffer: Vec<u8>,
     /// Some commit could not be read.
-    pub(super) incomplete: bool,
+    pub(crate) incomplete: bool,
 }
 
 impl Source {
     /// Commits of `repo`; `of_path` where most of them are passed by.
-    pub(super) fn new(repo: &Repo, of_path: bool) -> Self {
+    pub(crate) fn new(repo: &Repo, of_path: bool) -> Self {
         let graph = repo.commit_graph();
         let filters = graph.as_deref().filter(|_| of_path).and_then(|graph| repo.filters(graph));
         Self { graph, filters, passing: of_path, ..Self::default() }
     }
 
     /// The name of the commit `id`.
-    pub(super) fn name(&mut self, id: ObjectId) -> Name {
+    pub(crate) fn name(&mut self, id: ObjectId) -> Name {
         match self.graph.as_ref().and_then(|graph| graph.lookup(id)) {
             Some(position) => Name::At(position.0),
             None => Name::Met(self.ids.place(id)),
@@ -99,7 +99,7 @@ impl Source {
     }
 
     /// The id of a commit that was named here; null for any other name.
-    pub(super) fn id(&self, name: Name) -> ObjectId {
+    pub(crate) fn id(&self, name: Name) -> ObjectId {
         let found = match (name, &self.graph) {
             (Name::At(at), Some(graph)) if at < graph.num_commits() => Some(graph.id_at(Position(at)).to_owned()),
             (Name::Met(place), _) => self.ids.all.get(place as usize).copied(),
@@ -109,7 +109,7 @@ impl Source {
     }
 
     /// The tree of a commit that came from here.
-    pub(super) fn tree(&self, node: &Node) -> ObjectId {
+    pub(crate) fn tree(&self, node: &Node) -> ObjectId {
         match (&node.tree, node.name, &self.graph) {
             (Some(tree), ..) => **tree,
             (None, Name::At(at), Some(graph)) if at < graph.num_commits() => {
@@ -120,7 +120,7 @@ impl Source {
     }
 
     /// The commit called `name`; `None` where it is missing or cannot be read.
-    pub(super) fn node(&mut self, repo: &Repo, name: Name) -> Option<Node> {
+    pub(crate) fn node(&mut self, repo: &Repo, name: Name) -> Option<Node> {
         if !self.ahead.is_empty()
             && let Some(node) = self.ahead.remove(&name)
         {
@@ -157,7 +157,7 @@ impl Source {
     }
 
     /// Keeps `node`, which is asked for again soon, where reading it again would cost something.
-    pub(super) fn keep(&mut self, node: Node) {
+    pub(crate) fn keep(&mut self, node: Node) {
         if let Name::Met(_) = node.name {
             // what a merge left unused must not pile up
             if self.ahead.len() >= MAX_KEPT {
@@ -168,7 +168,7 @@ impl Source {
     }
 
     /// As [`Filters::may_change`].
-    pub(super) fn may_change(&self, name: Name, keys: Option<&Keys>) -> Option<bool> {
+    pub(crate) fn may_change(&self, name: Name, keys: Option<&Keys>) -> Option<bool> {
         match (name, &self.filters, keys) {
             (Name::At(at), Some(filters), Some(keys)) => filters.may_change(at, keys),
             _ => None,
@@ -176,26 +176,26 @@ impl Source {
     }
 
     /// Bytes that it takes, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.ids.all.len() * (size_of::<ObjectId>() + 8) + self.ahead.len() * 150
     }
 
     /// Whether [`Source::may_change`] ever says something.
-    pub(super) fn has_filters(&self) -> bool {
+    pub(crate) fn has_filters(&self) -> bool {
         self.filters.is_some()
     }
 }
 
 /// Commits that were met.
 #[derive(Clone, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     positions: Vec<u64>,
     places: Vec<u64>,
 }
 
 impl Seen {
     /// Notes a commit; true where it is met for the first time.
-    pub(super) fn insert(&mut self, name: Name) -> bool {
+    pub(crate) fn insert(&mut self, name: Name) -> bool {
         let (bits, at) = match name {
             Name::At(at) => (&mut self.positions, at as usize),
             Name::Met(at) => (&mut self.places, at as usize),
@@ -210,7 +210,7 @@ impl Seen {
     }
 
     /// Bytes that it takes, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         (self.positions.len() + self.places.len()) * 8
     }
 }

@@ -8,6 +8,7 @@ mod support;
 #[path = "../../../tests/support/direct_repository.rs"]
 mod direct_repository;
 
+mod annotate;
 mod conflicts;
 mod contents;
 

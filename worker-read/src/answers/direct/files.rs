@@ -1,14 +1,13 @@
 //! repo_show_file and repo_list_files: from the index or a tree, never from the disk.
 //! Trust: see the module above; sizes are read before contents, and trees that name each other end with the call's time.
 
-use super::{bad, named, partial, path, tree};
+use super::{bad, either, named, partial, path, tree};
 use crate::{
     answers::budget::Budget, diff::contents::MAX_READ, pace::Pace, repo::Repo, scope, staged::Unfinished, unmerged::cut,
 };
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
     limits::DIRECT_TEXT_BYTES,
-    path::{PathEncoding, bytes_of},
     results::{PathList, ShownFile},
 };
 use bulkhead_ipc::edge::asks;
@@ -92,16 +91,6 @@ fn stage(revision: &str) -> Option<u32> {
 }
 
 type Entry = Option<(Mode, ObjectId)>;
-
-/// What stands at `path`, or at the path that it is the escaped form of.
-fn either(path: &[u8], at: impl Fn(&[u8]) -> Result<Entry, ReadFailure>) -> Result<Entry, ReadFailure> {
-    if let Some(found) = at(path)? {
-        return Ok(Some(found));
-    }
-    let escaped = path.to_str().ok().filter(|path| path.contains('\\'));
-    let bytes = escaped.and_then(|path| bytes_of(path, Some(PathEncoding::Escaped)));
-    bytes.map_or(Ok(None), |path| at(&path))
-}
 
 fn in_index(repo: &Repo, path: &[u8], stage: u32) -> Result<Entry, ReadFailure> {
     if repo.is_bare() {

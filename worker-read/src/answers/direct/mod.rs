@@ -1,12 +1,14 @@
 //! Answers of the direct surface that no other tool asks for: contents, lists of paths, remotes, conflicts, authors of lines.
 //! Trust: see the module above; paths are a caller's and are never followed through links.
 
+mod annotate;
 mod conflicts;
 mod files;
 mod history;
 mod remotes;
 mod resolve;
 
+pub(super) use annotate::annotate;
 pub(super) use conflicts::{regions, unmerged};
 pub(super) use files::{list, show};
 pub(super) use history::merge_base;
@@ -16,10 +18,10 @@ pub(super) use resolve::resolve;
 use crate::{pace::Stopped, repo::Repo, revision, status};
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
-    path::text_of,
+    path::{PathEncoding, bytes_of, text_of},
     results::{NamedPath, Partial},
 };
-use gix::{ObjectId, objs::Kind};
+use gix::{ObjectId, bstr::ByteSlice as _, objs::Kind};
 
 fn bad(operation: &'static str, details: impl Into<String>) -> ReadFailure {
     ReadFailure::new(Reason::BadArgument, operation, details)
@@ -42,6 +44,16 @@ fn path(text: &str, operation: &'static str) -> Result<Vec<u8>, ReadFailure> {
         return Err(bad(operation, "A path must name a file."));
     }
     Ok(names.join("/").into_bytes())
+}
+
+/// What `at` finds at `path`, or at the path that it is the escaped form of.
+fn either<T>(path: &[u8], at: impl Fn(&[u8]) -> Result<Option<T>, ReadFailure>) -> Result<Option<T>, ReadFailure> {
+    if let Some(found) = at(path)? {
+        return Ok(Some(found));
+    }
+    let escaped = path.to_str().ok().filter(|path| path.contains('\\'));
+    let bytes = escaped.and_then(|path| bytes_of(path, Some(PathEncoding::Escaped)));
+    bytes.map_or(Ok(None), |path| at(&path))
 }
 
 /// The tree that `expression` leads to, and nothing where it is the empty one.
