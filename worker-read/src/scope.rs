@@ -114,6 +114,9 @@ fn child(repo: &Repo, tree: ObjectId, name: &[u8]) -> Result<Option<(Mode, Objec
         repo.doubt();
         ReadFailure::new(Reason::ObjectMissing, "tree", "A tree is not in this clone, or is damaged.")
     };
+    if tree == ObjectId::empty_tree(repo.git.object_hash()) {
+        return Ok(None);
+    }
     let small = repo.git.find_header(tree).is_ok_and(|header| header.size() <= MAX_TREE);
     let mut buffer = Vec::new();
     let entries = repo.git.objects.find_tree_iter(&tree, &mut buffer).ok().filter(|_| small).ok_or_else(missing)?;

@@ -2,7 +2,7 @@
 //! Trust: bounded by lines and commits; nothing here is read from anywhere.
 
 use super::Version;
-use gix::ObjectId;
+use gix::{ObjectId, index::entry::Mode};
 use std::rc::Rc;
 
 /// Findings that are kept.
@@ -53,6 +53,14 @@ impl Kept {
         Some(blamed)
     }
 
+    /// What was found of the file `version`, a path, its mode and its id, in `commit`.
+    pub(super) fn peek(&self, commit: ObjectId, version: (&[u8], Mode, ObjectId)) -> Option<Rc<Blamed>> {
+        let is = |(of, kept, _): &&(ObjectId, Version, Rc<Blamed>)| {
+            *of == commit && (&kept.path[..], kept.mode, kept.id) == version
+        };
+        self.0.iter().find(is).map(|(.., blamed)| Rc::clone(blamed))
+    }
+
     pub(super) fn keep(&mut self, commit: ObjectId, version: &Version, blamed: &Rc<Blamed>) {
         if blamed.bytes() > KEPT_BYTES / 2 {
             return;
@@ -67,7 +75,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gix::{hash::Kind, index::entry::Mode};
+    use gix::hash::Kind;
 
     #[test]
     fn the_last_findings_are_kept_within_bounds() {

@@ -83,6 +83,9 @@ pub(crate) fn all(repo: &Repo, commit: ObjectId, version: &Version, pace: &Pace)
     let Ok(text) = contents::blob(repo, &version.id, u64::MAX) else { return Ok(Rc::new(Blamed::unreadable())) };
     let count = u32::try_from(texts::lines(&text)).unwrap_or(u32::MAX);
     drop(text);
+    if count == 0 {
+        return Ok(Rc::default());
+    }
     let mut blame = Blame {
         repo,
         pace,
@@ -258,7 +261,7 @@ impl Blame<'_> {
     }
 
     fn wait(&mut self, place: Place, time: i64, version: (Mode, ObjectId), ranges: Vec<Range>) {
-        if ranges.is_empty() {
+        if ranges.is_empty() || self.known(place, version, &ranges) {
             return;
         }
         if let Some(waiting) = self.waiting.get_mut(&place) {
@@ -268,6 +271,20 @@ impl Blame<'_> {
         self.waiting.insert(place, Waiting { version, ranges });
         self.queue.push((time, Reverse(self.met), place.0, place.1));
         self.met += 1;
+    }
+
+    /// Settles lines of a version that an earlier question was about.
+    fn known(&mut self, (name, path): Place, (mode, id): (Mode, ObjectId), ranges: &[Range]) -> bool {
+        let path = &self.lookups[path].path;
+        let kept = self.repo.blamed.borrow().peek(self.source.id(name), (path, mode, id));
+        let Some(kept) = kept else { return false };
+        for range in ranges {
+            for line in 0..range.count {
+                let Some(commit) = kept.commit((range.at + line) as usize) else { continue };
+                self.settle(commit, &[Range { shown: range.shown + line, at: range.at + line, count: 1 }]);
+            }
+        }
+        true
     }
 
     /// The lines are those of the commit `id`.

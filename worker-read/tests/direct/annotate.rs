@@ -198,6 +198,13 @@ fn lines_are_followed_through_renames_and_merges() {
             }
         }
     }
+    // what was found before is where a later question ends
+    shell(
+        &dir,
+        "export GIT_COMMITTER_DATE='1700002000 +0000' && sed -i 's/^12$/twelve/' d/three && git add . && git commit -qm later",
+    );
+    agree(&mut worker, &dir, "d/three", None);
+    agree(&mut worker, &dir, "d/three", Some("HEAD~1"));
     assert!(annotated(&mut worker, "copy", None).lines.iter().all(|line| line.author == "Ada Now"), "of the mailmap");
     assert!(blame(&dir, "two", Some("HEAD~9")).is_some() || blame(&dir, "one", Some("side")).is_some());
     agree(&mut worker, &dir, "one", Some("side"));

@@ -7,7 +7,7 @@ use crate::{
 };
 use bulkhead_contract::{failure::Reason, limits::DIRECT_TEXT_BYTES, results::ShownFile};
 use bulkhead_ipc::edge::{
-    asks::{History, ListFiles, MergeBase, ShowFile},
+    asks::{Compared, History, ListFiles, MergeBase, ShowFile, TextDiff},
     read::{Answer, Ask, Page, Reply},
 };
 
@@ -117,6 +117,9 @@ fn lists_are_those_of_ls_files_and_ls_tree() {
         assert!(some.paths.len() < right.len() && !some.paths.is_empty(), "{revision:?}");
         assert_eq!((some.total, &some.paths[..]), (ours.total, &ours.paths[..some.paths.len()]));
     }
+    let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    assert_eq!(list_of(list(&mut worker, Some(empty), ALL)).total, 0);
+    refused(show(&mut worker, empty, "a.txt", ALL), Reason::NoSuchPath, "the empty tree");
     refused(list(&mut worker, Some("nosuch"), ALL), Reason::NoSuchRevision, "a revision");
     refused(list(&mut worker, Some("HEAD:a.txt"), ALL), Reason::BadArgument, "a file");
     let unmerged = list_of(worker.ask(Ask::Unmerged { chars: ALL }));
@@ -203,4 +206,30 @@ fn a_bare_repository_has_trees_and_no_index() {
     refused(list(&mut bare, None, ALL), Reason::Bare, "an index");
     refused(show(&mut bare, ":0", "a.txt", ALL), Reason::Bare, "an index");
     refused(bare.ask(Ask::Unmerged { chars: ALL }), Reason::Bare, "an index");
+}
+
+#[test]
+fn a_diff_against_the_empty_tree_is_what_an_unborn_branch_has() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let dir = temp.path().canonicalize().expect("it is there");
+    shell(&dir, "git init -q -b trunk . && printf 'x\\n' > f && git add f && printf 'y\\n' >> f && echo u > u");
+    let mut worker = start(&dir, &Operator::default()).expect("a repository");
+    let brief = worker.brief().expect("a repository");
+    assert_eq!((brief.head.id, brief.head.branch.as_deref(), brief.working_tree.rows), (None, Some("trunk"), 2));
+    let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    let ask = TextDiff {
+        compared: Compared { base: Some(empty.to_owned()), ..Compared::default() },
+        repo_path: String::new(),
+        paths: Vec::new(),
+        staged: false,
+        context: 3,
+        ignore_whitespace: false,
+        stat: false,
+        max_bytes: 10_000,
+        max_lines: None,
+        page: Page { limit: 100, chars: ALL, cursor: None },
+    };
+    let Ok(Reply::TextDiff(diff)) = worker.ask(Ask::TextDiff(ask)) else { panic!("another answer") };
+    assert_eq!(diff.diff.as_bytes(), git(&dir, &["diff", "-M", empty]));
+    assert_eq!(diff.total_files, 1);
 }

@@ -28,7 +28,7 @@ pub(super) enum What {
     /// The working tree against the index.
     Worktree,
     /// The working tree against a tree.
-    WorktreeAndTree(ObjectId),
+    WorktreeAndTree(Option<ObjectId>),
 }
 
 pub(super) type Question = (What, Paths, Option<String>);
@@ -75,14 +75,14 @@ pub(super) fn question(
                 let base = base.ok_or_else(|| bad("The two sides of the range have no common ancestor."))?;
                 What::Trees(Some(tree_of(repo, base)?), Some(tree_of(repo, theirs)?))
             } else {
-                What::Trees(Some(tree(repo, &from, pace)?), Some(tree(repo, &to, pace)?))
+                What::Trees(tree(repo, &from, pace)?, tree(repo, &to, pace)?)
             }
         }
         (Some(_), Some(_), None) if staged => return Err(bad("With `staged`, leave out `head`.")),
-        (Some(base), Some(head), None) => What::Trees(Some(tree(repo, base, pace)?), Some(tree(repo, head, pace)?)),
+        (Some(base), Some(head), None) => What::Trees(tree(repo, base, pace)?, tree(repo, head, pace)?),
         (Some(one), None, None) | (None, Some(one), None) => {
             let tree = tree(repo, one, pace)?;
-            if staged { What::Staged(Some(tree)) } else { What::WorktreeAndTree(tree) }
+            if staged { What::Staged(tree) } else { What::WorktreeAndTree(tree) }
         }
         (None, None, None) if staged => {
             let head = repo.refs.head()?.id;
@@ -97,15 +97,18 @@ pub(super) fn question(
     Ok((what, paths, path))
 }
 
-/// The tree that `expression` leads to.
-fn tree(repo: &Repo, expression: &str, pace: &Pace) -> Result<ObjectId, ReadFailure> {
+/// The tree that `expression` leads to; none for the empty one, which few repositories hold.
+fn tree(repo: &Repo, expression: &str, pace: &Pace) -> Result<Option<ObjectId>, ReadFailure> {
     let shown = bulkhead_contract::args::shown(expression);
     let mut id = revision::object(repo, expression, OPERATION, pace)?;
+    if id == ObjectId::empty_tree(repo.git.object_hash()) {
+        return Ok(None);
+    }
     for _ in 0..32 {
         let Ok(object) = repo.git.find_header(id) else { break };
         match object.kind() {
-            gix::objs::Kind::Tree => return Ok(id),
-            gix::objs::Kind::Commit => return tree_of(repo, id),
+            gix::objs::Kind::Tree => return Ok(Some(id)),
+            gix::objs::Kind::Commit => return tree_of(repo, id).map(Some),
             gix::objs::Kind::Tag => match repo.git.find_tag(id).ok().and_then(|tag| tag.target_id().ok()) {
                 Some(target) => id = target.detach(),
                 None => break,
@@ -146,6 +149,6 @@ pub(super) fn find(repo: &Repo, what: &What, paths: &Paths, pace: &Pace) -> Resu
             sides::staged(repo, &index, *base, paths, renames, pace)
         }
         What::Worktree => sides::worktree(repo, paths, renames, pace),
-        What::WorktreeAndTree(base) => sides::worktree_and_tree(repo, Some(*base), paths, renames, pace),
+        What::WorktreeAndTree(base) => sides::worktree_and_tree(repo, *base, paths, renames, pace),
     }
 }

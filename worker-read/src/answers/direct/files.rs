@@ -154,6 +154,9 @@ impl TreeWalk<'_> {
         if depth > MAX_DEPTH {
             return Err(failed(Reason::TooLarge, "A tree is nested too deeply."));
         }
+        if tree == ObjectId::empty_tree(self.repo.git.object_hash()) {
+            return Ok(());
+        }
         let missing = || {
             self.repo.doubt();
             failed(Reason::ObjectMissing, "A tree is not in this clone, or is damaged.")

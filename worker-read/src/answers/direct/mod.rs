@@ -56,7 +56,7 @@ fn either<T>(path: &[u8], at: impl Fn(&[u8]) -> Result<Option<T>, ReadFailure>) 
     bytes.map_or(Ok(None), |path| at(&path))
 }
 
-/// The tree that `expression` leads to, and nothing where it is the empty one.
+/// The tree that `expression` leads to.
 fn tree(
     repo: &Repo,
     expression: &str,
@@ -65,6 +65,10 @@ fn tree(
 ) -> Result<ObjectId, ReadFailure> {
     let shown = bulkhead_contract::args::shown(expression);
     let id = revision::object(repo, expression, operation, pace)?;
+    // few repositories hold it
+    if id == ObjectId::empty_tree(repo.git.object_hash()) {
+        return Ok(id);
+    }
     match revision::peeled(repo, id, Kind::Commit) {
         Ok(commit) => repo.tree_of(commit),
         Err(Some(Kind::Tree)) => Ok(id),
