@@ -46,8 +46,11 @@ impl Mailmap {
     }
 }
 
-/// `Name <address>` at the beginning of `text`, and what follows. The name may be missing.
-fn ident(text: &[u8], empty_address: bool) -> Option<(Option<&[u8]>, &[u8], &[u8])> {
+/// A name, which may be missing, an address, and what follows them.
+type Ident<'a> = (Option<&'a [u8]>, &'a [u8], &'a [u8]);
+
+/// `Name <address>` at the beginning of `text`.
+fn ident(text: &[u8], empty_address: bool) -> Option<Ident<'_>> {
     let left = text.iter().position(|&byte| byte == b'<')?;
     let right = left + 1 + text[left + 1..].iter().position(|&byte| byte == b'>')?;
     if right == left + 1 && !empty_address {
