@@ -9,7 +9,7 @@ use std::{io::IsTerminal as _, process::ExitCode};
 
 /// Calls `tool` and prints what it answers.
 pub fn run(options: Options, tool: &str, words: &[String]) -> ExitCode {
-    let row = bulkhead_contract::catalogue::find(tool);
+    let row = options.settings.surface.find(tool);
     let mut arguments = match parse(row, words) {
         Ok(arguments) => arguments,
         Err(why) => return crate::refuse(&why),

@@ -71,6 +71,14 @@ pub struct Flags {
     #[arg(long, value_name = "MIB", global = true, value_parser = clap::value_parser!(u64).range(64..=1_048_576))]
     pub worker_memory: Option<u64>,
 
+    /// Which tools there are: review, direct or both [default: review]
+    ///
+    /// review: dotted tools on every repository beneath the roots, and proposals. direct: `repo_*` tools on one repository, reads
+    /// always and writes behind a gate; it has flags of its own, `bulkhead --surface direct --help` shows them, and stands
+    /// before any command. both: all of them.
+    #[arg(long, value_name = "SURFACE", value_parser = ["review"])]
+    pub surface: Option<String>,
+
     /// Spelling of tool names in the list [default: auto]
     ///
     /// Every tool can be called under both spellings. auto lists underscores for clients that are known to refuse

@@ -6,6 +6,7 @@ mod agents;
 mod audit;
 mod call;
 mod cli;
+mod direct;
 mod doctor;
 mod env;
 mod gateway;
@@ -16,6 +17,7 @@ mod serve;
 mod tools;
 mod worker;
 
+use bulkhead_contract::catalogue::Surface;
 use clap::Parser as _;
 use std::{io::Write as _, process::ExitCode};
 
@@ -23,10 +25,18 @@ fn main() -> ExitCode {
     if let Some(kind) = worker::asked_for() {
         return worker::run(kind);
     }
-    let cli = cli::Cli::parse();
-    let options = match options::settle(&cli.flags) {
-        Ok(options) => options,
-        Err(e) => return refuse(&e.to_string()),
+    let (options, command) = match direct::asked_for() {
+        Some((program, words)) => match direct::settle(program, words) {
+            Ok(settled) => settled,
+            Err(code) => return code,
+        },
+        None => {
+            let cli = cli::Cli::parse();
+            match options::settle_on(&cli.flags, Surface::Review) {
+                Ok(options) => (options, cli.command),
+                Err(e) => return refuse(&e.to_string()),
+            }
+        }
     };
     for name in env::unknown() {
         complain(&format!("the variable {name} is not one of this program's; `bulkhead --help` lists them"));
@@ -34,7 +44,7 @@ fn main() -> ExitCode {
     for complaint in &options.complaints {
         complain(complaint);
     }
-    match cli.command {
+    match command {
         None => serve::run(options),
         Some(cli::Command::Call { tool, arguments }) => call::run(options, &tool, &arguments),
         Some(cli::Command::VerifyAudit { ledger, pubkey, require_signed, since, expect_sequence, json }) => {
@@ -55,5 +65,10 @@ fn refuse(why: &str) -> ExitCode {
 
 /// One line on standard error. A closed standard error is no reason to stop.
 fn complain(why: &str) {
-    let _ = writeln!(std::io::stderr(), "bulkhead: {why}");
+    complain_as("bulkhead", why);
+}
+
+/// The same under another name of the program.
+fn complain_as(program: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "{program}: {why}");
 }

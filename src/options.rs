@@ -8,12 +8,7 @@ use crate::{
     roots::{self, Ceiling},
     run_dir::{self, RunDirs},
 };
-use bulkhead_contract::{
-    catalogue::{self, TOOLS},
-    isolation::Demand,
-    limits,
-    tool::Toolset,
-};
+use bulkhead_contract::{catalogue::Surface, isolation::Demand, limits, tool::Toolset};
 use bulkhead_ipc::edge::{
     Inits,
     read::{Init, OwnerTrust},
@@ -56,7 +51,7 @@ pub struct Unusable(String);
 ///
 /// # Errors
 /// One sentence that names the flag or variable and what it accepts.
-pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
+pub fn settle_on(flags: &Flags, surface: Surface) -> Result<Options, Unusable> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let cwd = std::env::current_dir().ok();
     let ceiling = roots::settle(&flags.roots, cwd.as_deref(), home.as_deref());
@@ -74,6 +69,8 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
     let about_agents = agents::settings(&run_dirs);
     let settings = Settings {
         demand,
+        surface,
+        direct: Default::default(),
         deadline: Duration::from_secs(number(flags.deadline, &env::DEADLINE, 1..=3600, limits::DEFAULT_DEADLINE_SECS)?),
         tool_names: match choice(flags.tool_names, &env::TOOL_NAMES).map_err(Unusable)?.unwrap_or(cli::ToolNames::Auto)
         {
@@ -86,7 +83,7 @@ pub fn settle(flags: &Flags) -> Result<Options, Unusable> {
             cli::OutputSchemas::Brief => OutputSchemas::Brief,
             cli::OutputSchemas::None => OutputSchemas::None,
         },
-        listed_tools: listed(flags)?,
+        listed_tools: listed(flags, surface)?,
         workers_per_repository: cores,
         max_workers: limits::MAX_READ_WORKERS,
         idle_stop: IDLE_STOP,
@@ -166,7 +163,7 @@ fn trust(flags: &Flags) -> Result<OwnerTrust, Unusable> {
     Ok(trust)
 }
 
-fn listed(flags: &Flags) -> Result<Option<Vec<&'static str>>, Unusable> {
+fn listed(flags: &Flags, surface: Surface) -> Result<Option<Vec<&'static str>>, Unusable> {
     let tools = words(&flags.tools, &env::TOOLS)?;
     let sets = words(&flags.toolsets, &env::TOOLSETS)?;
     if tools.is_empty() && sets.is_empty() {
@@ -174,18 +171,19 @@ fn listed(flags: &Flags) -> Result<Option<Vec<&'static str>>, Unusable> {
     }
     let mut names = Vec::new();
     for set in &sets {
-        let toolset = Toolset::named(set).filter(|toolset| TOOLS.iter().any(|tool| tool.toolset == *toolset));
+        let toolset = Toolset::named(set).filter(|toolset| surface.tools().any(|tool| tool.toolset == *toolset));
         let Some(toolset) = toolset else {
-            let known = Toolset::ALL.into_iter().filter(|known| TOOLS.iter().any(|tool| tool.toolset == *known));
+            let known = Toolset::ALL.into_iter().filter(|known| surface.tools().any(|tool| tool.toolset == *known));
             let known: Vec<&str> = known.map(Toolset::name).collect();
             let source = source_of(!flags.toolsets.is_empty(), &env::TOOLSETS);
             return Err(Unusable(format!("{source} {set:?}: no such group; there are: {}", known.join(", "))));
         };
-        names.extend(TOOLS.iter().filter(|tool| tool.toolset == toolset).map(|tool| tool.name));
+        names.extend(surface.tools().filter(|tool| tool.toolset == toolset).map(|tool| tool.name));
     }
     for name in &tools {
         let source = source_of(!flags.tools.is_empty(), &env::TOOLS);
-        let row = catalogue::find(name)
+        let row = surface
+            .find(name)
             .ok_or_else(|| Unusable(format!("{source} {name:?}: no such tool; `bulkhead tools` lists them")))?;
         names.push(row.name);
     }

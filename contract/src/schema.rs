@@ -2,6 +2,7 @@
 //! object, no `$ref`, no unions, no type arrays. Trust: renders constants of this crate and nothing else.
 
 use crate::{
+    direct::WRAPPED,
     limits::MAX_PATH_BYTES,
     tool::{Annotations, Argument, Field, Kind, Shape, Tool},
 };
@@ -52,7 +53,12 @@ pub fn entry(tool: &Tool, spelled: &str, members: Members) -> Value {
 /// Schema of a tool's arguments.
 #[must_use]
 pub fn input(tool: &Tool) -> Value {
-    Value::Object(members(tool.arguments))
+    let mut schema = members(tool.arguments);
+    // the direct contract lets callers send what no row knows
+    if tool.is_direct() {
+        schema.remove("additionalProperties");
+    }
+    Value::Object(schema)
 }
 
 fn members(rows: &[Argument]) -> Map<String, Value> {
@@ -74,6 +80,9 @@ fn members(rows: &[Argument]) -> Map<String, Value> {
 #[must_use]
 pub fn output(tool: &Tool, detail: Detail) -> Value {
     let full = detail == Detail::Full;
+    if tool.is_direct() {
+        return direct_output(tool, detail);
+    }
     let error = json!({
         "type": "object",
         "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {"type": "object"}},
@@ -101,6 +110,30 @@ pub fn output(tool: &Tool, detail: Detail) -> Value {
     let mut root = object(properties);
     if full {
         require(&mut root, ["tool", "readOnly"]);
+    }
+    Value::Object(root)
+}
+
+/// What structured content of the direct surface holds: the result itself, or `error`, or for results that are no objects one
+/// member, and beside it what was cut.
+fn direct_output(tool: &Tool, detail: Detail) -> Value {
+    const CUT: &[Field] = &[
+        Field::sometimes("truncated", Shape::Boolean, "Items at the end were left out."),
+        Field::sometimes("shown", Shape::Count, "Items that are here."),
+        Field::sometimes("total", Shape::Count, "Items that there are."),
+    ];
+    const ERROR: &[Field] = &[
+        Field::always("class", Shape::Text, "The kind of failure."),
+        Field::always("reason", Shape::Text, "All of the reason."),
+        Field::always("next", Shape::Text, "What to do."),
+    ];
+    let wraps_a_list = matches!(tool.data, [Field { name: WRAPPED, shape: Shape::List(_), .. }]);
+    let rows: Vec<Field> = tool.data.iter().chain(if wraps_a_list { CUT } else { &[] }).copied().collect();
+    let mut root = fields(&rows, detail);
+    // a result that is an error has none of them
+    root.remove("required");
+    if let Some(Value::Object(properties)) = root.get_mut("properties") {
+        properties.insert("error".into(), Value::Object(holds(&Shape::Object(ERROR), detail)));
     }
     Value::Object(root)
 }
@@ -212,10 +245,10 @@ fn into_map(value: Value) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::TOOLS;
+    use crate::catalogue::{Surface, TOOLS};
 
     fn every_schema() -> impl Iterator<Item = (String, Value)> {
-        TOOLS.iter().flat_map(|tool| {
+        Surface::Both.tools().flat_map(|tool| {
             [
                 (format!("{} input", tool.name), input(tool)),
                 (format!("{} brief output", tool.name), output(tool, Detail::Brief)),
@@ -273,6 +306,18 @@ mod tests {
         assert_eq!(schema["properties"]["repoPath"]["maxLength"], 32_768);
         assert_eq!(schema["properties"]["repoId"]["maxLength"], 4_096);
         assert_eq!(schema["required"], json!(["repoPath"]));
+    }
+
+    #[test]
+    fn direct_schemas_say_what_the_result_is() {
+        let row = |name: &str| Surface::Direct.find(name).expect("it has a row");
+        assert!(input(row("repo_log")).get("additionalProperties").is_none());
+        let list = output(row("repo_log"), Detail::Full);
+        assert_eq!(list["properties"]["result"]["items"]["properties"]["id"]["type"], "string");
+        assert_eq!(list["properties"]["total"]["type"], "integer");
+        let object = output(row("repo_snapshot"), Detail::Brief);
+        assert!(object["properties"]["head"].is_object() && object["properties"].get("total").is_none());
+        assert_eq!(object["properties"]["error"], json!({}));
     }
 
     #[test]

@@ -23,6 +23,12 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// Which of the two surfaces it belongs to.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        matches!(self.toolset, Toolset::Repo | Toolset::Write)
+    }
+
     /// The spelling for hosts that refuse dots, for example `repo_status`.
     #[must_use]
     pub fn underscored(&self) -> String {
@@ -71,12 +77,23 @@ pub enum Toolset {
     Propose,
     /// Who else works here.
     Agents,
+    /// The direct surface's reads.
+    Repo,
+    /// The direct surface's writes, behind the gate.
+    Write,
 }
 
 impl Toolset {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Toolset; 5] =
-        [Toolset::Inspect, Toolset::Fleet, Toolset::Safety, Toolset::Propose, Toolset::Agents];
+    pub const ALL: [Toolset; 7] = [
+        Toolset::Inspect,
+        Toolset::Fleet,
+        Toolset::Safety,
+        Toolset::Propose,
+        Toolset::Agents,
+        Toolset::Repo,
+        Toolset::Write,
+    ];
 
     /// The word on the command line.
     #[must_use]
@@ -87,6 +104,8 @@ impl Toolset {
             Toolset::Safety => "safety",
             Toolset::Propose => "propose",
             Toolset::Agents => "agents",
+            Toolset::Repo => "repo",
+            Toolset::Write => "write",
         }
     }
 

@@ -7,6 +7,7 @@ pub mod backoff;
 pub mod carrier;
 pub mod company;
 pub mod control;
+pub mod direct;
 pub mod doctor;
 pub mod errands;
 pub mod fleet;

@@ -40,6 +40,9 @@ pub enum CallError {
         /// What is wrong.
         violations: Vec<Broken>,
     },
+    /// A call of the direct surface came to nothing, and says why itself.
+    #[error("{}", .0.reason)]
+    Direct(Box<crate::direct::Failure>),
     /// The worker says that the repository cannot be read so.
     #[error("{}", .0.details)]
     Read(ReadFailure),

@@ -11,6 +11,7 @@ use bulkhead_ipc::edge::{
     gateway::{Exchange, Outcome},
     read::Ask,
     syntax,
+    write::{self, Operation},
 };
 
 /// One question to a repository.
@@ -46,6 +47,9 @@ pub trait Reads {
 
     /// Carries one exchange to the gateway; [`crate::gateway::Bridge::exchange`] says what that promises.
     fn exchange(&self, exchange: Exchange, control: Control) -> impl Future<Output = Result<Outcome, Interrupted>>;
+
+    /// Carries out one write in the repository that is served directly, after all that were asked for before.
+    fn write(&self, operation: Operation, control: Control) -> impl Future<Output = Result<write::Outcome, CallError>>;
 
     /// The same of a worker that parses.
     fn syntax(&self, ask: syntax::Ask, control: Control) -> impl Future<Output = Result<syntax::Reply, CallError>>;

@@ -1,8 +1,8 @@
 //! What the operator decided before anything was read: filled from flags and environment by the front door.
 //! Trust: the operator's own words, already checked; no MCP message changes any of them.
 
-use crate::audit::AuditSettings;
-use bulkhead_contract::isolation::Demand;
+use crate::{audit::AuditSettings, direct};
+use bulkhead_contract::{catalogue::Surface, isolation::Demand};
 use std::{net::SocketAddr, time::Duration};
 
 /// How tool names are spelled in `tools/list`. Every tool is callable under both spellings.
@@ -36,6 +36,10 @@ pub struct Settings {
     pub demand: Demand,
     /// `--empty-root`: the operator asked for it, so its absence is told.
     pub empty_root: bool,
+    /// `--surface`: which tools there are.
+    pub surface: Surface,
+    /// What the direct surface serves; means nothing without it.
+    pub direct: direct::Settings,
     /// `--deadline`: time for one call.
     pub deadline: Duration,
     /// `--tool-names`.

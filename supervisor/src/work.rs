@@ -4,6 +4,7 @@
 use crate::{
     company::{Asker, Company},
     control::Control,
+    direct::Direct,
     fleet::Fleet,
     outcome::CallError,
     proposals::{self, Failed, One, Proposal},
@@ -32,6 +33,8 @@ pub enum Work {
     Propose(Box<Proposal>),
     /// A question to the gateway about one proposal, or its withdrawal.
     One(One),
+    /// A call of the direct surface.
+    Direct(Box<Direct>),
 }
 
 /// An end that the call itself came to.
@@ -67,7 +70,7 @@ impl Work {
             | Work::Semantic(Semantic { question, .. }) => &question.path,
             Work::Company(Company { question, .. }) => &question.path,
             Work::Propose(proposal) => proposal.asked(),
-            Work::Fleet(_) | Work::One(_) => "",
+            Work::Fleet(_) | Work::One(_) | Work::Direct(_) => "",
         }
     }
 
@@ -76,6 +79,7 @@ impl Work {
     pub fn held(&self) -> usize {
         match self {
             Work::Propose(proposal) => proposal.size(),
+            Work::Direct(direct) => direct.held,
             _ => 0,
         }
     }
@@ -111,6 +115,7 @@ impl Work {
             Work::Semantic(semantic) => semantic.done(reads, settings, control).await,
             Work::Propose(proposal) => proposal.done(reads, settings, asker, control).await,
             Work::One(one) => one.done(reads, settings, asker, control).await,
+            Work::Direct(direct) => direct.done(reads, settings, asker, control).await,
         }
     }
 }

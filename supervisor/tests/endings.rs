@@ -36,6 +36,7 @@ fn ending(outcome: &Result<bulkhead_supervisor::outcome::Answered, CallError>) -
         Err(CallError::Cancelled) => "cancelled".to_owned(),
         Err(
             other @ (CallError::DetectionOff
+            | CallError::Direct(_)
             | CallError::Forbidden { .. }
             | CallError::GatewayNeeded
             | CallError::GatewaySilent { .. }

@@ -249,6 +249,8 @@ fn settings(demand: Demand) -> Settings {
         demand,
         empty_root: false,
         deadline: Duration::from_secs(30),
+        surface: Default::default(),
+        direct: Default::default(),
         tool_names: ToolNames::Auto,
         output_schemas: OutputSchemas::Brief,
         listed_tools: None,

@@ -1,4 +1,4 @@
-//! The tools that answer, in the order in which they are listed. What is not built yet has no row.
+//! The review surface's tools, in the order in which they are listed, and which surfaces a server has.
 //! Trust: constants; names looked up here come from callers and are only compared.
 
 mod agents;
@@ -17,9 +17,11 @@ mod safety;
 mod scope;
 mod semantic;
 mod shared;
+mod surface;
 
 pub use outcomes::{COMPLETED, FAILED_STATES, OPEN_STATES};
 pub(crate) use outcomes::{OF_ONE, PREVIEW};
+pub use surface::{Surface, row};
 
 use crate::{nearest::nearest, tool::Tool};
 
@@ -48,7 +50,7 @@ const COUNT: usize = {
     count
 };
 
-/// Every tool.
+/// Every tool of the review surface.
 pub static TOOLS: &[Tool] = {
     const ALL: [Tool; COUNT] = {
         let mut all = [FAMILIES[0][0]; COUNT];
@@ -66,7 +68,7 @@ pub static TOOLS: &[Tool] = {
     &ALL
 };
 
-/// The tool of that name, in either spelling.
+/// The review surface's tool of that name, in either spelling.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name || same_but_for_dots(tool.name, name))

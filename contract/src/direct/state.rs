@@ -39,3 +39,10 @@ impl From<Option<Operation>> for OperationState {
         }
     }
 }
+
+/// The words for it while nothing is said about unmerged paths.
+pub(super) const OPERATIONS: &[&str] = &["Clear", "Merge", "Rebase", "ApplyMailbox", "CherryPick", "Revert", "Bisect"];
+
+/// All words.
+pub(super) const STATES: &[&str] =
+    &["Clear", "Merge", "Rebase", "ApplyMailbox", "CherryPick", "Revert", "Bisect", "Conflict"];

@@ -134,11 +134,12 @@ impl Drop for Entry {
 }
 
 fn is_write(tool: &str) -> bool {
-    catalogue::find(tool).is_some_and(|tool| !tool.annotations.read_only)
+    catalogue::row(tool).is_some_and(|tool| !tool.annotations.read_only)
 }
 
 fn kind(tool: &str) -> Kind {
-    match catalogue::find(tool) {
+    match catalogue::row(tool) {
+        Some(row) if row.is_direct() => Kind::ToolCall,
         Some(row) if row.proposes().is_some() => Kind::Proposal,
         Some(row) if !row.annotations.read_only => Kind::Cancel,
         _ => Kind::ToolCall,
@@ -147,11 +148,23 @@ fn kind(tool: &str) -> Kind {
 
 /// The contract's table (`audit.md`).
 fn risk(tool: &str) -> Risk {
-    match catalogue::find(tool).and_then(|row| row.proposes()) {
+    let row = catalogue::row(tool);
+    match row.and_then(|row| row.proposes()) {
+        None if row.is_some_and(|row| row.is_direct()) => direct_risk(tool),
         None => Risk::None,
         Some("worktree" | "commit" | "branch") => Risk::Low,
         Some("reset" | "discard") => Risk::High,
         Some(_) => Risk::Medium,
+    }
+}
+
+/// The direct surface's tools by what could be lost by them; the contract's table has none of them.
+fn direct_risk(tool: &str) -> Risk {
+    match catalogue::row(tool) {
+        Some(row) if row.annotations.read_only => Risk::None,
+        Some(row) if row.annotations.destructive => Risk::High,
+        Some(row) if row.annotations.open_world => Risk::Medium,
+        _ => Risk::Low,
     }
 }
 
@@ -184,6 +197,7 @@ fn told(error: &CallError) -> (String, Option<String>) {
         CallError::Forbidden { .. } => (format!("error {}: arguments break rules", code::INVALID_PARAMS), None),
         CallError::GatewayNeeded => (format!("error {}: it needs a gateway", code::GATEWAY_NEEDED), None),
         CallError::GatewaySilent { .. } => (format!("error {}: the gateway is silent", code::GATEWAY_SILENT), None),
+        CallError::Direct(failure) => (format!("error: {}", failure.class.name()), None),
         CallError::Stopping => (format!("error {}: the server was stopping", code::WORKER_DIED), None),
         CallError::Cancelled => ("cancelled".to_owned(), None),
     }

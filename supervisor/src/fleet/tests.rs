@@ -19,6 +19,7 @@ use bulkhead_ipc::edge::{
     gateway::{Exchange, Outcome},
     read::{Ask, Reply},
     syntax,
+    write::{self, Operation},
 };
 use serde_json::json;
 use std::{cell::Cell, collections::BTreeMap, time::Duration};
@@ -83,6 +84,10 @@ impl Reads for Fake {
 
     async fn exchange(&self, exchange: Exchange, _control: Control) -> Result<Outcome, Interrupted> {
         panic!("the stand-in was not taught to carry {exchange:?}")
+    }
+
+    async fn write(&self, operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
+        panic!("the stand-in was not taught to write {operation:?}")
     }
 
     async fn syntax(&self, ask: syntax::Ask, _control: Control) -> Result<syntax::Reply, CallError> {

@@ -5,10 +5,11 @@ use super::{
     jsonrpc::RpcError,
     list::{Lists, serves},
 };
-use crate::{plan, settings::Settings, work::Work};
+use crate::{direct, plan, settings::Settings, work::Work};
 use bulkhead_contract::{
-    args::{self, shown},
-    catalogue,
+    args::{self, Violation, shown},
+    catalogue::Surface,
+    direct::gate,
     failure::code,
     limits::MAX_VIOLATIONS,
     rules,
@@ -33,16 +34,16 @@ pub fn prepare(params: &Value, settings: &Settings) -> Result<Prepared, RpcError
     let params = params.as_object().ok_or_else(|| RpcError::invalid_params("`params` must be an object"))?;
     let name = params.get("name").and_then(Value::as_str);
     let name = name.ok_or_else(|| RpcError::invalid_params("`params.name` must be the name of a tool, as a string"))?;
-    let tool =
-        catalogue::find(name).filter(|tool| serves(settings, tool)).ok_or_else(|| unknown_tool(name, settings))?;
+    let tool = settings.surface.find(name).filter(|tool| serves(settings, tool));
+    let tool = tool.ok_or_else(|| unknown_tool(name, settings))?;
     let empty = json!({});
     prepare_tool(tool, params.get("arguments").unwrap_or(&empty), settings)
 }
 
 /// The tool that the params of a `tools/call` name, in either spelling, whether it is served or not.
 #[must_use]
-pub fn named(params: &Value) -> Option<&'static str> {
-    catalogue::find(params.get("name")?.as_str()?).map(|tool| tool.name)
+pub fn named(params: &Value, settings: &Settings) -> Option<&'static str> {
+    settings.surface.find(params.get("name")?.as_str()?).map(|tool| tool.name)
 }
 
 /// Checks the arguments of one tool.
@@ -50,6 +51,9 @@ pub fn named(params: &Value) -> Option<&'static str> {
 /// # Errors
 /// As [`prepare`].
 pub fn prepare_tool(tool: &'static Tool, arguments: &Value, settings: &Settings) -> Result<Prepared, RpcError> {
+    if tool.is_direct() {
+        return direct::prepare(tool, arguments, settings);
+    }
     let checked = args::check(tool, arguments).map_err(|mut violations| {
         // what the rows leave out is named at once, too
         for broken in rules::check(tool, arguments) {
@@ -57,14 +61,7 @@ pub fn prepare_tool(tool: &'static Tool, arguments: &Value, settings: &Settings)
                 violations.push(broken);
             }
         }
-        let all = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let rows: Vec<_> = violations.iter().map(|v| json!({ "path": v.path, "problem": v.problem })).collect();
-        let mut error = RpcError::invalid_params(all);
-        if let Some(data) = &mut error.data {
-            data["tool"] = tool.name.into();
-            data["violations"] = rows.into();
-        }
-        error
+        refused_arguments(tool, &violations)
     })?;
     if let Some(invalid) = &settings.roots_invalid {
         return Err(RpcError {
@@ -78,13 +75,28 @@ pub fn prepare_tool(tool: &'static Tool, arguments: &Value, settings: &Settings)
     Ok(Prepared { tool, work })
 }
 
+/// The error that names everything that is wrong with the arguments of a call.
+#[must_use]
+pub fn refused_arguments(tool: &Tool, violations: &[Violation]) -> RpcError {
+    let all = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let rows: Vec<_> = violations.iter().map(|v| json!({ "path": v.path, "problem": v.problem })).collect();
+    let mut error = RpcError::invalid_params(all);
+    if let Some(data) = &mut error.data {
+        data["tool"] = tool.name.into();
+        data["violations"] = rows.into();
+    }
+    error
+}
+
 /// The error for a name that is no tool, or that the operator does not serve.
 #[must_use]
 pub fn unknown_tool(name: &str, settings: &Settings) -> RpcError {
     let served: Vec<_> = Lists::listed(settings).map(|tool| tool.name).collect();
-    let reason = if catalogue::find(name).is_some() {
+    let reason = if settings.surface.find(name).is_some() {
         "the operator does not serve this tool (`--tools`, `--toolsets`)".to_owned()
-    } else if let Some(meant) = catalogue::meant(name).filter(|meant| served.contains(meant)) {
+    } else if gate::is_forge(name) && settings.surface != Surface::Review {
+        "this build has no support for forges; everything that Git itself can say is in the `repo_*` tools".to_owned()
+    } else if let Some(meant) = settings.surface.meant(name).filter(|meant| served.contains(meant)) {
         format!("there is no such tool; did you mean `{meant}`?")
     } else {
         format!("there is no such tool; there are {}", served.join(", "))
@@ -107,6 +119,7 @@ pub fn unknown_tool(name: &str, settings: &Settings) -> RpcError {
 mod tests {
     use super::*;
     use crate::{mcp::tests::settings, settings::RootsInvalid};
+    use bulkhead_contract::catalogue;
 
     fn refused(params: Value, settings: &Settings) -> RpcError {
         prepare(&params, settings).expect_err("the call is refused")

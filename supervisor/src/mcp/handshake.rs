@@ -6,8 +6,8 @@ use super::{
     list::{Lists, TTL_MS, cache_scope},
     spelling::Spelling,
 };
-use crate::settings::Settings;
-use bulkhead_contract::{isolation::Demand, limits::MAX_INSTRUCTIONS_CHARS};
+use crate::{direct, settings::Settings};
+use bulkhead_contract::{catalogue::Surface, isolation::Demand, limits::MAX_INSTRUCTIONS_CHARS};
 use serde_json::{Map, Value, json};
 
 const NAME: &str = "bulkhead";
@@ -81,13 +81,52 @@ fn capabilities() -> Value {
 /// What an agent should know before the first call; at most [`MAX_INSTRUCTIONS_CHARS`] characters.
 #[must_use]
 pub fn instructions(settings: &Settings, spelling: Spelling) -> String {
+    let mut text = match settings.surface {
+        Surface::Review => of_the_review_surface(settings, spelling),
+        Surface::Direct => direct::sentences(&settings.direct),
+        Surface::Both => {
+            let own = direct::sentences(&settings.direct);
+            format!(
+                "Tools named `repo_…` are about one repository, {}; tools with a dot in their name take any repository beneath the \
+                 roots as `repoPath`, and change none. {own}",
+                settings.direct.root
+            )
+        }
+    };
+    text += match settings.demand {
+        Demand::Required => "",
+        Demand::BestEffort => {
+            " Isolation: best effort. The operator allowed this server to go on where the machine lacks a layer of the \
+              jail; `bulkhead doctor` says which."
+        }
+        Demand::Off => {
+            " Isolation: OFF. The operator runs this server in one process without a jail; do not point it at \
+              repositories that are not trusted."
+        }
+    };
+    if let Some(invalid) = &settings.roots_invalid {
+        text += &format!(" No repository can be read until the operator mends the allowed roots ({}).", invalid.source);
+    }
+    let room = MAX_INSTRUCTIONS_CHARS.saturating_sub(text.chars().count());
+    text += &roots(settings, room);
+    text
+}
+
+fn of_the_review_surface(settings: &Settings, spelling: Spelling) -> String {
     let listed: Vec<_> = Lists::listed(settings).collect();
-    let name =
-        |dotted: &str| listed.iter().find(|tool| tool.name == dotted).map(|tool| format!("`{}`", spelling.name(tool)));
+    let name = |dotted: &str| {
+        listed
+            .iter()
+            .find(|tool| tool.name == dotted)
+            .map(|tool| format!("`{}`", spelling.name(tool, settings.surface)))
+    };
     let mut text = match (name("repo.brief"), listed.first()) {
         (Some(brief), _) => format!("Call {brief} first, with the absolute path of the repository as `repoPath`."),
         (None, Some(first)) => {
-            format!("Call `{}` with the absolute path of the repository as `repoPath`.", spelling.name(first))
+            format!(
+                "Call `{}` with the absolute path of the repository as `repoPath`.",
+                spelling.name(first, settings.surface)
+            )
         }
         (None, None) => "No tool is served: `--tools` or `--toolsets` leaves all of them out.".to_owned(),
     };
@@ -110,22 +149,6 @@ pub fn instructions(settings: &Settings, spelling: Spelling) -> String {
              of it."
         );
     }
-    text += match settings.demand {
-        Demand::Required => "",
-        Demand::BestEffort => {
-            " Isolation: best effort. The operator allowed this server to go on where the machine lacks a layer of the \
-              jail; `bulkhead doctor` says which."
-        }
-        Demand::Off => {
-            " Isolation: OFF. The operator runs this server in one process without a jail; do not point it at \
-              repositories that are not trusted."
-        }
-    };
-    if let Some(invalid) = &settings.roots_invalid {
-        text += &format!(" No repository can be read until the operator mends the allowed roots ({}).", invalid.source);
-    }
-    let room = MAX_INSTRUCTIONS_CHARS.saturating_sub(text.chars().count());
-    text += &roots(settings, room);
     text
 }
 
@@ -162,7 +185,10 @@ mod tests {
                 for spelling in [Spelling::Dotted, Spelling::Underscored] {
                     let text = instructions(&settings, spelling);
                     assert!(text.chars().count() <= MAX_INSTRUCTIONS_CHARS, "{}: {text}", text.chars().count());
-                    assert!(text.starts_with(&format!("Call `{}` first", spelling.name(&catalogue::TOOLS[0]))));
+                    assert!(text.starts_with(&format!(
+                        "Call `{}` first",
+                        spelling.name(&catalogue::TOOLS[0], settings.surface)
+                    )));
                 }
             }
         }

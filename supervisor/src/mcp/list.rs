@@ -4,7 +4,7 @@
 use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, spelling::Spelling};
 use crate::settings::{OutputSchemas, Settings, ToolNames};
 use bulkhead_contract::{
-    catalogue,
+    catalogue::Surface,
     schema::{self, Detail, Members},
     tool::{Argument, Tool},
 };
@@ -32,7 +32,7 @@ impl Lists {
 
     /// The tools that the operator serves.
     pub fn listed(settings: &Settings) -> impl Iterator<Item = &'static Tool> {
-        catalogue::TOOLS.iter().filter(move |tool| serves(settings, tool))
+        settings.surface.tools().filter(move |tool| serves(settings, tool) && !hides(settings, tool))
     }
 
     /// The answer to `tools/list`, as JSON text. There is one page: several hosts read no second one.
@@ -59,10 +59,16 @@ pub fn serves(settings: &Settings, tool: &Tool) -> bool {
     settings.listed_tools.as_ref().is_none_or(|names| names.contains(&tool.name))
 }
 
+/// The operator wants tools that the gate stands before not to be listed, and this is one.
+fn hides(settings: &Settings, tool: &Tool) -> bool {
+    settings.direct.hide_gated && !settings.direct.gate.lets(tool.name)
+}
+
 /// `private` where anything on this machine can change the list.
 #[must_use]
 pub fn cache_scope(settings: &Settings) -> &'static str {
-    let narrowed = settings.listed_tools.is_some() || settings.output_schemas != OutputSchemas::Brief;
+    let hides = settings.surface != Surface::Review && settings.direct.hide_gated;
+    let narrowed = settings.listed_tools.is_some() || settings.output_schemas != OutputSchemas::Brief || hides;
     if narrowed || settings.tool_names == ToolNames::Auto { "private" } else { "public" }
 }
 
@@ -79,7 +85,7 @@ pub fn tools(settings: &Settings, era: Era, spelling: Spelling) -> Value {
         title: era.has_structure(),
         output: detail.filter(|_| era.has_structure()),
     };
-    Lists::listed(settings).map(|tool| schema::entry(tool, &spelling.name(tool), members)).collect()
+    Lists::listed(settings).map(|tool| schema::entry(tool, &spelling.name(tool, settings.surface), members)).collect()
 }
 
 fn page(settings: &Settings, era: Era, spelling: Spelling) -> String {
@@ -104,7 +110,8 @@ pub fn tools_text(settings: &Settings) -> String {
             false => format!("[{}]", argument.name),
         };
         let arguments = tool.arguments.iter().map(shown).collect::<Vec<_>>().join(" ");
-        text += &format!("{}  ({})  {arguments}\n    {when}\n", spelling.name(tool), tool.toolset.name());
+        let name = spelling.name(tool, settings.surface);
+        text += &format!("{name}  ({})  {arguments}\n    {when}\n", tool.toolset.name());
     }
     text
 }
@@ -119,6 +126,7 @@ pub fn tools_json(settings: &Settings) -> String {
 mod tests {
     use super::*;
     use crate::mcp::tests::settings;
+    use bulkhead_contract::catalogue;
     use serde_json::json;
 
     fn keys(era: Era) -> Vec<String> {

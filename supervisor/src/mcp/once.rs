@@ -10,7 +10,6 @@ use super::{
     visible::visible,
 };
 use crate::{audit::Audit, control::Control, proposals::Outbox, reads::Reads, settings::Settings};
-use bulkhead_contract::catalogue;
 use serde_json::{Value, json};
 
 /// What came out.
@@ -33,7 +32,7 @@ pub async fn call_once<R: Reads>(
     tool: &str,
     arguments: &Value,
 ) -> CallOutput {
-    let found = catalogue::find(tool);
+    let found = settings.surface.find(tool);
     let entry = audit.call(found.map(|row| row.name), arguments, Some(CLIENT));
     let prepared = match found.filter(|row| serves(settings, row)) {
         Some(row) => prepare_tool(row, arguments, settings),
@@ -51,8 +50,9 @@ pub async fn call_once<R: Reads>(
     let (_stopper, control) = Control::pair(None);
     let record = Record { audit, entry, outbox: &Outbox::default() };
     let outcome = recorded(prepared.work, reads, settings, Some(CLIENT), record, control).await;
-    match render(prepared.tool, &asked, outcome) {
+    match render(prepared.tool, &asked, settings, outcome) {
         Rendered::Payload { json, is_error } => CallOutput { payload_json: json, is_error },
+        Rendered::Pair { text, is_error, .. } => CallOutput { payload_json: text, is_error },
         Rendered::Rpc(error) => refused(&error),
     }
 }

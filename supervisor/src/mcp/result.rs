@@ -3,10 +3,10 @@
 
 use super::{era::Era, handshake::modern_members, jsonrpc::RpcError, jsonrpc::text_json, visible::visible};
 use crate::{
-    gateway,
+    direct, gateway,
     outcome::{Broken, CallError},
     proposals::{Failed, MAX_HELD},
-    settings,
+    settings::{self, Settings},
     work::Done,
 };
 use bulkhead_contract::{
@@ -33,13 +33,25 @@ pub enum Rendered {
         /// Result member `isError`.
         is_error: bool,
     },
+    /// Content of a result whose text and structure differ.
+    Pair {
+        /// Any JSON value, as the text of the result.
+        text: String,
+        /// A JSON object, compact, as its structured content.
+        structure: String,
+        /// Result member `isError`.
+        is_error: bool,
+    },
     /// The call ends in a JSON-RPC error.
     Rpc(RpcError),
 }
 
 /// Renders the end of a call of `tool` on `asked`, the caller's path.
 #[must_use]
-pub fn render(tool: &Tool, asked: &str, outcome: Result<Done, CallError>) -> Rendered {
+pub fn render(tool: &Tool, asked: &str, settings: &Settings, outcome: Result<Done, CallError>) -> Rendered {
+    if tool.is_direct() {
+        return direct::rendered(tool, &settings.direct, outcome);
+    }
     match outcome {
         Ok(done) => good(tool, done),
         Err(CallError::Read(ReadFailure { reason: Reason::OutsideRoots, details, .. })) => Rendered::Rpc(RpcError {
@@ -73,16 +85,15 @@ fn forbidden(tool: &Tool, broken: &[Broken]) -> RpcError {
 /// The end of a call that was not started because too many are open.
 #[must_use]
 pub fn busy(tool: &Tool) -> Rendered {
-    error_payload(
-        tool,
-        code::BUSY,
-        format!(
-            "Too much is open already: at most {MAX_OPEN_REQUESTS} calls, and {} MiB of proposals. Wait for answers, then \
-             call again.",
-            MAX_HELD >> 20
-        ),
-        json!({ "openRequests": MAX_OPEN_REQUESTS, "retryable": true }),
-    )
+    let open = format!(
+        "Too much is open already: at most {MAX_OPEN_REQUESTS} calls, and {} MiB of proposals and writes.",
+        MAX_HELD >> 20
+    );
+    if tool.is_direct() {
+        return direct::busy(open);
+    }
+    let data = json!({ "openRequests": MAX_OPEN_REQUESTS, "retryable": true });
+    error_payload(tool, code::BUSY, open + " Wait for answers, then call again.", data)
 }
 
 /// Member of `_meta` that says why an answer is not recorded; absent where it is, and where nothing is to be recorded.
@@ -90,7 +101,7 @@ pub const UNRECORDED: &str = "bulkhead/unrecorded";
 
 /// The result of a `tools/call` as JSON text; `unrecorded` says why it is not recorded, if so.
 #[must_use]
-pub fn wrap(era: Era, payload: &str, is_error: bool, unrecorded: Option<&str>) -> String {
+pub fn wrap(era: Era, text: &str, structure: &str, is_error: bool, unrecorded: Option<&str>) -> String {
     let mut members = modern_members(era);
     if let Some(why) = unrecorded {
         let meta = members.entry("_meta").or_insert_with(|| json!({}));
@@ -98,8 +109,8 @@ pub fn wrap(era: Era, payload: &str, is_error: bool, unrecorded: Option<&str>) -
     }
     let meta = members.remove("_meta").map_or_else(String::new, |meta| format!("\"_meta\":{meta},"));
     let kind = members.remove("resultType").map_or_else(String::new, |kind| format!(",\"resultType\":{kind}"));
-    let structure = if era.has_structure() { format!(",\"structuredContent\":{payload}") } else { String::new() };
-    let text = text_json(payload);
+    let structure = if era.has_structure() { format!(",\"structuredContent\":{structure}") } else { String::new() };
+    let text = text_json(text);
     format!("{{{meta}\"content\":[{{\"text\":{text},\"type\":\"text\"}}],\"isError\":{is_error}{kind}{structure}}}")
 }
 
@@ -209,6 +220,10 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
         CallError::GatewaySilent { configured } => {
             (code::GATEWAY_SILENT, gateway::SILENT.to_owned(), gateway::silent(tool.name, *configured))
         }
+        // only calls of the other surface end so
+        CallError::Direct(failure) => {
+            (code::LOCAL_READ, cut(&failure.reason), json!({ "class": failure.class.name() }))
+        }
         // rendered above
         CallError::Forbidden { violations } => {
             (code::INVALID_PARAMS, format!("{} arguments break rules.", violations.len()), json!({}))
@@ -283,7 +298,10 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::{jsonrpc::error_line, tests::answered};
+    use crate::mcp::{
+        jsonrpc::error_line,
+        tests::{answered, settings},
+    };
     use bulkhead_contract::catalogue;
 
     fn tool() -> &'static Tool {
@@ -291,9 +309,9 @@ mod tests {
     }
 
     fn payload(outcome: Result<Done, CallError>) -> (Value, bool) {
-        match render(tool(), "/w/app", outcome) {
+        match render(tool(), "/w/app", &settings(), outcome) {
             Rendered::Payload { json, is_error } => (serde_json::from_str(&json).expect("payloads are JSON"), is_error),
-            Rendered::Rpc(error) => panic!("not a payload: {error:?}"),
+            other => panic!("not a payload: {other:?}"),
         }
     }
 
@@ -316,11 +334,11 @@ mod tests {
 
     #[test]
     fn text_and_structure_are_the_same_json() {
-        let Rendered::Payload { json, is_error } = render(tool(), "/w/app", Ok(answered())) else {
+        let Rendered::Payload { json, is_error } = render(tool(), "/w/app", &settings(), Ok(answered())) else {
             panic!("a good answer is a payload");
         };
         for era in Era::ALL {
-            let wrapped = wrap(era, &json, is_error, None);
+            let wrapped = wrap(era, &json, &json, is_error, None);
             let value: Value = serde_json::from_str(&wrapped).expect("results are JSON");
             assert_eq!(value.to_string(), wrapped, "keys are sorted in {}", era.version());
             assert_eq!(value["content"][0]["text"], json);
@@ -337,16 +355,20 @@ mod tests {
         let failure = ReadFailure::new(Reason::Corrupt, "open", hidden);
         let hidden_path = format!("/w/{hidden}").into_bytes();
         for outcome in [Ok(Done { canonical: Some(hidden_path), ..answered() }), Err(CallError::Read(failure))] {
-            let Rendered::Payload { json, is_error } = render(tool(), "/w/app", outcome) else { panic!("no payload") };
+            let Rendered::Payload { json, is_error } = render(tool(), "/w/app", &settings(), outcome) else {
+                panic!("no payload")
+            };
             let era = Era::ALL.into_iter().find(|era| era.has_structure()).expect("newer eras have it");
-            let wrapped = wrap(era, &json, is_error, None);
+            let wrapped = wrap(era, &json, &json, is_error, None);
             assert!(!hidden.chars().any(|c| wrapped.contains(c)), "{wrapped}");
             let value: Value = serde_json::from_str(&wrapped).expect("results are JSON");
             assert_eq!(value["content"][0]["text"], json, "whoever decodes once sees the escapes");
             assert!(value["structuredContent"].to_string().contains("\u{202e}"), "the value is as it was");
         }
         let outside = CallError::Read(ReadFailure::new(Reason::OutsideRoots, "open", hidden));
-        let Rendered::Rpc(error) = render(tool(), "/w/app", Err(outside)) else { panic!("no protocol error") };
+        let Rendered::Rpc(error) = render(tool(), "/w/app", &settings(), Err(outside)) else {
+            panic!("no protocol error")
+        };
         let line = error_line(None, &error);
         assert!(!hidden.chars().any(|c| line.contains(c)), "{line}");
     }
@@ -408,7 +430,7 @@ mod tests {
     #[test]
     fn outside_the_roots_is_a_protocol_error_without_the_path() {
         let failure = ReadFailure::new(Reason::OutsideRoots, "open", "It is not below a root.");
-        let Rendered::Rpc(error) = render(tool(), "/w/app", Err(CallError::Read(failure))) else {
+        let Rendered::Rpc(error) = render(tool(), "/w/app", &settings(), Err(CallError::Read(failure))) else {
             panic!("a path outside the roots is a JSON-RPC error");
         };
         assert_eq!(error.code, code::OUTSIDE_ROOTS);

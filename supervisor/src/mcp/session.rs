@@ -242,7 +242,7 @@ impl<R: Reads + 'static> Session<R> {
                 answer(self.lists.answer(era, spelling, &request.params)?)
             }
             ("tools/call", _) => {
-                let (tool, arguments) = (call::named(&request.params), &request.params["arguments"]);
+                let (tool, arguments) = (call::named(&request.params, &self.settings), &request.params["arguments"]);
                 let entry = self.audit.call(tool, arguments, client.as_deref());
                 let prepared = match call::prepare(&request.params, &self.settings) {
                     Ok(prepared) => prepared,
@@ -299,7 +299,7 @@ impl<R: Reads + 'static> Session<R> {
             let unrecorded = audit.unrecorded();
             // who cancelled gets nothing, also when the answer was ready in the same moment
             let line = open.wanted(&id).then(|| {
-                let rendered = result::render(tool, &asked, outcome);
+                let rendered = result::render(tool, &asked, &settings, outcome);
                 call_line(&id, era, rendered, unrecorded.as_deref())
             });
             reply_to.settle(&output, line).await;
@@ -414,7 +414,10 @@ pub(super) async fn recorded<R: Reads>(
 
 fn call_line(id: &Id, era: Era, rendered: Rendered, unrecorded: Option<&str>) -> String {
     match rendered {
-        Rendered::Payload { json, is_error } => result_line(id, &result::wrap(era, &json, is_error, unrecorded)),
+        Rendered::Payload { json, is_error } => result_line(id, &result::wrap(era, &json, &json, is_error, unrecorded)),
+        Rendered::Pair { text, structure, is_error } => {
+            result_line(id, &result::wrap(era, &text, &structure, is_error, unrecorded))
+        }
         Rendered::Rpc(error) => error_line(Some(id), &error),
     }
 }

@@ -2,7 +2,7 @@
 //! Trust: the client's name only chooses between two constant lists.
 
 use crate::settings::ToolNames;
-use bulkhead_contract::tool::Tool;
+use bulkhead_contract::{catalogue::Surface, tool::Tool};
 use std::borrow::Cow;
 
 /// How a name is written.
@@ -32,12 +32,12 @@ impl Spelling {
         }
     }
 
-    /// The name of `tool`.
+    /// The name of `tool` among those of `surface`.
     #[must_use]
-    pub fn name(self, tool: &Tool) -> Cow<'static, str> {
+    pub fn name(self, tool: &Tool, surface: Surface) -> Cow<'static, str> {
         match self {
             Spelling::Dotted => Cow::Borrowed(tool.name),
-            Spelling::Underscored => Cow::Owned(tool.underscored()),
+            Spelling::Underscored => Cow::Owned(surface.underscored(tool)),
         }
     }
 }

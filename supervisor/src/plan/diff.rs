@@ -31,5 +31,5 @@ pub(super) fn ask(tool: &str, checked: &Checked<'_>, room: Room) -> Option<Ask> 
 
 pub(super) fn compared(checked: &Checked<'_>) -> asks::Compared {
     let text = |name| checked.text(name).map(str::to_owned);
-    asks::Compared { base: text("base"), head: text("head"), path: text("path") }
+    asks::Compared { base: text("base"), head: text("head"), path: text("path"), uncommitted: false }
 }

@@ -68,6 +68,7 @@ pub fn work(tool: &'static Tool, checked: &Checked<'_>, arguments: &Value) -> Op
             return Proposal::plan(tool, arguments, fingerprint).map(|proposal| Work::Propose(Box::new(proposal)));
         }
         Toolset::Propose => return One::plan(tool, checked).map(Work::One),
+        Toolset::Repo | Toolset::Write => return None,
         Toolset::Inspect | Toolset::Safety | Toolset::Agents => {}
     }
     let path = checked.text("repoPath")?.to_owned();

@@ -33,6 +33,7 @@ use bulkhead_ipc::edge::{
     gateway::{Exchange, Outcome},
     read::Ask,
     syntax,
+    write::{self, Operation},
 };
 use roster::Roster;
 use std::{
@@ -221,6 +222,10 @@ impl Reads for Pool {
 
     async fn exchange(&self, exchange: Exchange, control: Control) -> Result<Outcome, Interrupted> {
         self.0.bridge.exchange(exchange, control).await
+    }
+
+    async fn write(&self, _operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
+        Err(CallError::Unavailable { why: "no worker that writes".to_owned() })
     }
 
     async fn syntax(&self, ask: syntax::Ask, control: Control) -> Result<syntax::Reply, CallError> {

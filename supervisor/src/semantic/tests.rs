@@ -7,6 +7,7 @@ use bulkhead_contract::results::{LineKind, Region, SemanticLine};
 use bulkhead_ipc::edge::{
     agents, asks,
     read::{Ask, Reply},
+    write::{self, Operation},
 };
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -74,6 +75,10 @@ impl Reads for Fake {
 
     async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
         panic!("nobody asks {ask:?}")
+    }
+
+    async fn write(&self, operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
+        panic!("the stand-in was not taught to write {operation:?}")
     }
 
     async fn syntax(&self, ask: syntax::Ask, control: Control) -> Result<syntax::Reply, CallError> {

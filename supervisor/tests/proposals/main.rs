@@ -15,6 +15,7 @@ use bulkhead_ipc::edge::{
     gateway::{Body, Exchange, Failure, Outcome},
     read::{Ask, Reply},
     syntax,
+    write::{self, Operation},
 };
 use bulkhead_supervisor::{
     audit::Audit,
@@ -86,6 +87,10 @@ impl Reads for Double {
 
     async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
         panic!("not taught to answer {ask:?}")
+    }
+
+    async fn write(&self, operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
+        panic!("the stand-in was not taught to write {operation:?}")
     }
 
     async fn syntax(&self, ask: syntax::Ask, _control: Control) -> Result<syntax::Reply, CallError> {

@@ -304,6 +304,8 @@ pub fn settings(demand: Demand) -> Settings {
         demand,
         empty_root: false,
         deadline: Duration::from_secs(30),
+        surface: Default::default(),
+        direct: Default::default(),
         tool_names: ToolNames::Auto,
         output_schemas: OutputSchemas::Brief,
         listed_tools: None,

@@ -23,7 +23,11 @@ use support::{Operator, Worker, start};
 
 fn ask(base: Option<&str>, head: Option<&str>) -> asks::TextDiff {
     asks::TextDiff {
-        compared: asks::Compared { base: base.map(str::to_owned), head: head.map(str::to_owned), path: None },
+        compared: asks::Compared {
+            base: base.map(str::to_owned),
+            head: head.map(str::to_owned),
+            ..asks::Compared::default()
+        },
         repo_path: String::new(),
         paths: Vec::new(),
         staged: false,

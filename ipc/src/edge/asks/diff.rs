@@ -13,6 +13,8 @@ pub struct Compared {
     pub head: Option<String>,
     /// The one path that the contract knows.
     pub path: Option<String>,
+    /// The working tree against HEAD, or against nothing on an unborn branch; `base` and `head` are then empty.
+    pub uncommitted: bool,
 }
 
 /// `diff.text`.

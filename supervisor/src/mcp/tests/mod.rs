@@ -30,6 +30,7 @@ use bulkhead_ipc::edge::{
     gateway::{Exchange, Outcome},
     read::{Ask, Reply},
     syntax,
+    write::{self, Operation},
 };
 use serde_json::{Value, json};
 use std::{cell::Cell, rc::Rc, time::Duration};
@@ -43,6 +44,8 @@ pub(crate) fn settings() -> Settings {
         demand: Demand::Required,
         empty_root: false,
         deadline: Duration::from_secs(30),
+        surface: Default::default(),
+        direct: Default::default(),
         tool_names: ToolNames::Auto,
         output_schemas: OutputSchemas::Brief,
         listed_tools: None,
@@ -184,6 +187,10 @@ impl Reads for Fake {
 
     async fn exchange(&self, exchange: Exchange, _control: Control) -> Result<Outcome, Interrupted> {
         panic!("the stand-in was not taught to carry {exchange:?}")
+    }
+
+    async fn write(&self, operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
+        panic!("the stand-in was not taught to write {operation:?}")
     }
 
     async fn syntax(&self, ask: syntax::Ask, _control: Control) -> Result<syntax::Reply, CallError> {

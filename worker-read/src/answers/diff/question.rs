@@ -58,6 +58,9 @@ pub(super) fn question(
     let bad = |details: &str| ReadFailure::new(Reason::BadArgument, OPERATION, details);
     let range = compared.base.as_deref().filter(|base| base.contains("..")).and_then(|base| base.split_once(".."));
     let what = match (&compared.base, &compared.head, range) {
+        _ if compared.uncommitted => {
+            What::WorktreeAndTree(repo.refs.head()?.id.map(|head| repo.tree_of(head)).transpose()?)
+        }
         (_, head, Some((from, to))) => {
             if head.is_some() || staged {
                 return Err(bad("A range in `base` names both sides; leave out `head` and `staged`."));

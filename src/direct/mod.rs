@@ -1,0 +1,136 @@
+//! The direct surface's front door: its command line, the one repository that it serves, and its settings.
+//! Trust: the operator's own words; of the repository only where it lies is looked at here.
+
+mod flags;
+mod help;
+mod open;
+
+use crate::{
+    cli::{self, Cli},
+    env,
+    options::{self, Options},
+};
+use bulkhead_contract::catalogue::Surface;
+use bulkhead_supervisor::{direct, mcp::stdio};
+use clap::{ArgAction, CommandFactory as _, Parser as _};
+use flags::{Account, Asked, Shared, Words};
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+    process::ExitCode,
+};
+
+/// Another name of the program: started under it, it is the direct surface alone.
+const OTHER_NAME: &str = "vcs-mcp";
+/// Longest time of one call, where the operator wants no limit.
+const NO_TIMEOUT: u64 = 30 * 24 * 3600;
+/// What a call needs of the time at its end, at least.
+const LEAST_TIMEOUT: u64 = 1;
+
+/// The words behind the program's name, where they are meant for the direct surface, and the name to complain under.
+#[must_use]
+pub fn asked_for() -> Option<(&'static str, Vec<OsString>)> {
+    let mut words = std::env::args_os();
+    let program = words.next().unwrap_or_default();
+    let other = Path::new(&program).file_stem() == Some(OsStr::new(OTHER_NAME));
+    let words: Vec<OsString> = words.collect();
+    let named = words.windows(2).any(|pair| pair[0] == "--surface" && (pair[1] == "direct" || pair[1] == "both"));
+    match (other, named) {
+        (true, _) => Some((OTHER_NAME, words)),
+        (false, true) => Some(("bulkhead", words)),
+        (false, false) => None,
+    }
+}
+
+/// What is to be done, or the end of it: help, the version, or a complaint.
+///
+/// # Errors
+/// The exit status.
+pub fn settle(program: &'static str, words: Vec<OsString>) -> Result<(Options, Option<cli::Command>), ExitCode> {
+    let complain = |why: &str| {
+        crate::complain_as(program, why);
+        ExitCode::FAILURE
+    };
+    let said = |text: &str| match stdio::say(text.trim_end()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    };
+    let command = Cli::command();
+    let is_command = |word: &str| program == "bulkhead" && command.find_subcommand(word).is_some();
+    let words = match flags::read(words, |flag| shared(&command, flag), is_command).map_err(|why| complain(&why))? {
+        Asked::Help => return Err(said(&help::text(program))),
+        Asked::Version => return Err(said(&format!("{program} {}", env!("CARGO_PKG_VERSION")))),
+        Asked::Run(words) => *words,
+    };
+    let shared = std::iter::once(OsString::from("bulkhead")).chain(words.rest.iter().cloned());
+    // prints its own complaint, and exits as the contract wants only for the direct surface's own flags
+    let cli = Cli::try_parse_from(shared).map_err(|e| complain(&one_line(&e.to_string())))?;
+    let options = self::options(&words, cli.flags).map_err(|why| complain(&why))?;
+    Ok((options, cli.command))
+}
+
+/// How a flag of every surface is written; `None` for one that there is not.
+fn shared(command: &clap::Command, flag: &str) -> Option<Shared> {
+    // what the direct surface says in its own way
+    if matches!(flag, "--deadline" | "--surface") {
+        return None;
+    }
+    let name = flag.strip_prefix("--")?;
+    let argument = command.get_arguments().find(|argument| argument.get_long() == Some(name))?;
+    Some(match argument.get_action() {
+        ArgAction::SetTrue => Shared::Alone,
+        _ => Shared::Value,
+    })
+}
+
+fn one_line(text: &str) -> String {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+}
+
+fn options(words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
+    let roots = shared.roots.iter().filter_map(|root| root.canonicalize().ok()).collect::<Vec<_>>();
+    let served = open::open(&words.repo, &roots)?;
+    if words.surface == Surface::Both && shared.toolsets.is_empty() && env::TOOLSETS.read().is_none() {
+        return Err("--surface both needs --toolsets: which groups of both surfaces are to be served".to_owned());
+    }
+    account(&words.account, words.forge)?;
+    let text = |path: &Path| {
+        path.to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| format!("{}: the path is not UTF-8, and answers name it", path.display()))
+    };
+    let (root, cwd) = (text(&served.root)?, text(&served.cwd)?);
+    // what is read: this repository, and what the operator names besides
+    if words.surface == Surface::Direct {
+        shared.roots = [&served.root, &served.git_dir, &served.common_dir].into_iter().cloned().chain(roots).collect();
+    }
+    shared.deadline = Some(match words.timeout {
+        0 => NO_TIMEOUT,
+        seconds => seconds.clamp(LEAST_TIMEOUT, NO_TIMEOUT),
+    });
+    let mut options = options::settle_on(&shared, words.surface).map_err(|e| e.to_string())?;
+    let bytes = |number: u64| (number > 0).then(|| usize::try_from(number).unwrap_or(usize::MAX));
+    options.settings.direct = direct::Settings {
+        root,
+        cwd,
+        gate: words.gate.clone(),
+        hide_gated: words.hide_gated,
+        budget: bytes(words.budget),
+        ceiling: bytes(words.ceiling),
+        forge: words.forge,
+        camel: words.camel,
+    };
+    Ok(options)
+}
+
+/// Whom GitHub is asked as means nothing for another forge.
+fn account(account: &Account, forge: Option<direct::Forge>) -> Result<(), String> {
+    let named = account.login.is_some() || account.variable.is_some();
+    match forge {
+        Some(forge) if named && forge != direct::Forge::GitHub => {
+            Err(format!("--gh-account and --gh-token-env are for GitHub, and --forge says {}", forge.name()))
+        }
+        _ => Ok(()),
+    }
+}

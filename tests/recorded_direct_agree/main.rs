@@ -1,0 +1,158 @@
+//! Every recorded read of the direct surface comes out again, field by field, but for the corrections named in one table.
+//! Trust: recordings are data; what was prose in them was never kept.
+
+mod corrections;
+#[path = "../support/direct_repository.rs"]
+mod direct_repository;
+#[path = "../support/mod.rs"]
+mod support;
+
+use corrections::{Corrected, correction};
+use serde_json::{Value, json};
+use std::{path::PathBuf, process::Command};
+use support::{Place, Server, Start};
+
+const RECORDED: &str = include_str!("../fixtures/recorded_direct/git_reads.json");
+
+struct World {
+    place: Place,
+    repo: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let place = Place::new();
+        let repo = direct_repository::build(place.path());
+        Self { place, repo }
+    }
+
+    fn git(&self, dir: &str, arguments: &[&str]) {
+        let dir = self.place.path().join(dir);
+        let mut git = Command::new("git");
+        git.current_dir(dir).args(arguments).env("HOME", self.place.home());
+        assert!(git.status().expect("git is there").success(), "{arguments:?}");
+    }
+
+    /// What the recordings' session was about, as it stood then.
+    fn server(&self, session: &str) -> Server {
+        let served = match session {
+            "git-clean-ro" => self.repo.clone(),
+            "git-detached" => {
+                self.git("repo", &["checkout", "-q", "--detach", "HEAD~1"]);
+                for name in ["one", "two"] {
+                    std::fs::write(self.repo.join(name), "").expect("the place is ours");
+                }
+                self.repo.clone()
+            }
+            "git-unborn" => {
+                self.git(".", &["init", "-q", "-b", "trunk", "unborn"]);
+                let unborn = self.place.at("unborn");
+                std::fs::write(unborn.join("f"), "x\ny\n").expect("the place is ours");
+                self.git("unborn", &["add", "f"]);
+                std::fs::write(unborn.join("u"), "").expect("the place is ours");
+                unborn
+            }
+            other => panic!("no such session: {other}"),
+        };
+        Start::new(&self.place).arguments(&["--surface", "direct", "--repo"]).argument(served).spawn()
+    }
+}
+
+/// What came of a call, in the words of the recordings.
+#[derive(Debug, PartialEq)]
+enum Came {
+    Value(Value),
+    Params,
+    Failure(String),
+}
+
+fn call(server: &mut Server, tool: &str, arguments: &Value) -> Came {
+    let params = json!({"name": tool, "arguments": arguments, "_meta": support::server::meta()});
+    let id = server.request("tools/call", params);
+    let answer = server.answer(&id).message;
+    if let Some(error) = answer.get("error") {
+        assert_eq!(error["code"], -32602, "{tool} {arguments}: {error}");
+        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()));
+        return Came::Params;
+    }
+    let result = &answer["result"];
+    let text = result["content"][0]["text"].as_str().expect("one text");
+    let value: Value = serde_json::from_str(text).expect("it is JSON");
+    if result["isError"] == true {
+        assert_eq!(result["structuredContent"]["error"], value);
+        for member in ["reason", "next"] {
+            assert!(value[member].as_str().is_some_and(|text| !text.is_empty()), "{tool} {arguments}: {value}");
+        }
+        return Came::Failure(value["class"].as_str().expect("a class").to_owned());
+    }
+    let structure = &result["structuredContent"];
+    assert!(structure == &value || structure["result"] == value, "{tool}: {structure}");
+    Came::Value(value)
+}
+
+/// What the contract makes of a recording: values stay, and errors go where the adopted reference puts them.
+fn expected(case: &Value, directory: &str) -> Came {
+    if let Some(result) = case.get("result") {
+        let text = result.to_string().replace("$FX", directory);
+        return Came::Value(serde_json::from_str(&text).expect("it was JSON"));
+    }
+    match case["rpc_error"].as_i64() {
+        Some(-32603) => Came::Failure("not_found".to_owned()),
+        _ => Came::Params,
+    }
+}
+
+#[test]
+fn recorded_reads_come_out_again() {
+    let world = World::new();
+    let directory = world.place.path().to_str().expect("places have UTF-8 paths");
+    let cases: Vec<Value> = serde_json::from_str(RECORDED).expect("recordings are JSON");
+    assert_eq!(cases.len(), 95);
+    let mut session = String::new();
+    let mut server = None;
+    let mut faults = Vec::new();
+    let mut corrected = 0;
+    for case in &cases {
+        let (tool, arguments) = (case["tool"].as_str().expect("a tool"), &case["args"]);
+        if case["session"] != session.as_str() {
+            session = case["session"].as_str().expect("a session").to_owned();
+            server = Some(world.server(&session));
+        }
+        let server = server.as_mut().expect("the first case starts one");
+        let came = call(server, tool, arguments);
+        let wanted = match correction(&session, tool, arguments) {
+            Some(correction) => {
+                corrected += 1;
+                match correction {
+                    Corrected::Value(text) => {
+                        Came::Value(serde_json::from_str(&text.replace("$FX", directory)).expect("a table's JSON"))
+                    }
+                    Corrected::Params => Came::Params,
+                }
+            }
+            None => expected(case, directory),
+        };
+        let same = match (&came, &wanted) {
+            (Came::Value(came), Came::Value(wanted)) => agrees(came, wanted),
+            (came, wanted) => came == wanted,
+        };
+        if !same {
+            faults.push(format!("{session} {tool} {arguments}\n  came   {came:?}\n  wanted {wanted:?}"));
+        }
+    }
+    assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
+    assert_eq!(corrected, corrections::COUNT, "a row of the table is not needed any more");
+}
+
+/// Ours has every member of the recording with its value, and perhaps more.
+fn agrees(came: &Value, wanted: &Value) -> bool {
+    match (came, wanted) {
+        (Value::Object(came), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| came.get(name).is_some_and(|came| agrees(came, wanted)))
+        }
+        (Value::Array(came), Value::Array(wanted)) => {
+            came.len() == wanted.len() && came.iter().zip(wanted).all(|(came, wanted)| agrees(came, wanted))
+        }
+        (came, wanted) => came == wanted,
+    }
+}
