@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bulkhead-worker-audit", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-ledger", "bulkhead-sandbox"]),
     ("bulkhead-worker-gateway", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-ledger", "bulkhead-sandbox"]),
     ("bulkhead-worker-syntax", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
+    ("bulkhead-worker-write", &["bulkhead-contract", "bulkhead-ipc", "bulkhead-sandbox"]),
     (
         "bulkhead",
         &[
@@ -58,6 +59,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "bulkhead-worker-agents",
             "bulkhead-worker-audit",
             "bulkhead-worker-gateway",
+            "bulkhead-worker-write",
         ],
     ),
     ("clap", &["bulkhead"]),

@@ -1,0 +1,274 @@
+//! How an operation fails: the kind, all of the reason, what to do next.
+//! Trust: what Git said may hold anything that a repository or a remote put there; it is shown, bounded, never obeyed.
+
+use crate::git::{NotRun, Run};
+use bulkhead_contract::direct::Class;
+use bulkhead_ipc::edge::write::{Failed, MAX_REASON};
+
+/// A step of an operation.
+pub(crate) type Step<T> = Result<T, Box<Failed>>;
+
+/// Names in one sentence at most.
+const MAX_NAMED: usize = 20;
+
+/// A failure; where the repository stands is filled in at the end.
+pub(crate) fn failed(class: Class, reason: impl Into<String>, next: impl Into<String>) -> Box<Failed> {
+    Box::new(Failed {
+        class,
+        reason: bounded(reason.into()),
+        next: next.into(),
+        state: None,
+        restore_point: None,
+        unmerged: Vec::new(),
+    })
+}
+
+/// What the repository's owner, the operator or Git does not allow.
+pub(crate) fn refused<T>(reason: impl Into<String>, next: impl Into<String>) -> Step<T> {
+    Err(failed(Class::Refused, reason, next))
+}
+
+/// Git did not run to its end.
+pub(crate) fn not_run(why: &NotRun) -> Box<Failed> {
+    match why {
+        NotRun::Deadline => failed(
+            Class::Timeout,
+            "The time of the call passed while Git was running; it was ended.",
+            "Look at the state of the repository, then try again with more time.",
+        ),
+        NotRun::Cancelled => failed(
+            Class::Cancelled,
+            "The call was cancelled while Git was running; it was ended.",
+            "Look at the state of the repository before the next write.",
+        ),
+        NotRun::Spawn(why) => failed(
+            Class::Failed,
+            format!("Git could not be started: {why}"),
+            "Ask the operator to look at the server's isolation report.",
+        ),
+    }
+}
+
+/// Git ran and failed: our sentence, what it said, and its kind where that can be told.
+pub(crate) fn git_failed(sentence: &str, run: &Run) -> Box<Failed> {
+    let said = said(run);
+    let (class, next) = kind(&said);
+    let mut reason = sentence.to_owned();
+    if said.is_empty() {
+        let ended = run.code.map_or("a signal".to_owned(), |code| format!("status {code}"));
+        reason.push_str(&format!("\nGit said nothing and ended with {ended}."));
+    } else {
+        reason.push_str("\nGit said:\n");
+        reason.push_str(&said);
+    }
+    failed(class, reason, next)
+}
+
+/// What Git said on standard error, without hints, progress and control characters.
+pub(crate) fn said(run: &Run) -> String {
+    let text = String::from_utf8_lossy(&run.stderr);
+    let mut kept = String::new();
+    for line in text.lines() {
+        // progress overwrites itself
+        let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
+        if line.trim().is_empty() || line.starts_with("hint:") || line.starts_with("remote: hint:") {
+            continue;
+        }
+        kept.extend(line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }));
+        kept.push('\n');
+    }
+    kept.truncate(kept.trim_end().len());
+    kept
+}
+
+/// A reason within its limit; what is missing is said.
+fn bounded(reason: String) -> String {
+    let total = reason.chars().count();
+    if total <= MAX_REASON {
+        return reason;
+    }
+    let end = format!("… [{total} characters in all]");
+    reason.chars().take(MAX_REASON - end.chars().count()).chain(end.chars()).collect()
+}
+
+/// Names for a sentence: the first few, and how many there are.
+pub(crate) fn named<S: AsRef<str>>(names: &[S]) -> String {
+    let mut text = names.iter().take(MAX_NAMED).map(|name| shown(name.as_ref())).collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_NAMED {
+        text.push_str(&format!(" and {} more ({} in all)", names.len() - MAX_NAMED, names.len()));
+    }
+    text
+}
+
+/// A name as it may stand in a sentence: no control characters, bounded.
+pub(crate) fn shown(name: &str) -> String {
+    let safe = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    match name.chars().count() {
+        0..=200 => name.chars().map(safe).collect(),
+        total => format!("{}… [{total} characters]", name.chars().take(180).map(safe).collect::<String>()),
+    }
+}
+
+/// Words of Git that tell a kind of failure; the first row that fits counts. They are the untranslated ones, as Git is
+/// always run with `LC_ALL=C`.
+const KINDS: &[(&[&str], Class, &str)] = &[
+    (
+        &[".lock': File exists", "Unable to create '", "unable to lock", "is locked by another"],
+        Class::Locked,
+        "Wait until the other Git has ended; if none runs, delete the lock file that is named, then try again.",
+    ),
+    (
+        &[
+            "Authentication failed",
+            "could not read Username",
+            "could not read Password",
+            "Permission denied (",
+            "HTTP 401",
+            "HTTP 403",
+            "error: 401",
+            "error: 403",
+            "terminal prompts disabled",
+            "Host key verification failed",
+        ],
+        Class::Auth,
+        "Ask the operator to give the server credentials for that remote.",
+    ),
+    (
+        &[
+            "does not appear to be a git repository",
+            "Repository not found",
+            "repository not found",
+            "' not found",
+            "error: 404",
+            "couldn't find remote ref",
+            "does not exist",
+        ],
+        Class::NotFound,
+        "Check the remote's URL and the names.",
+    ),
+    (
+        &[
+            "Could not resolve host",
+            "Could not resolve hostname",
+            "Connection refused",
+            "Connection timed out",
+            "Connection reset",
+            "Failed to connect",
+            "Couldn't connect",
+            "No route to host",
+            "Network is unreachable",
+            "unable to access '",
+            "early EOF",
+            "hung up unexpectedly",
+            "unexpected disconnect",
+            "RPC failed",
+            "Operation timed out",
+            "Could not read from remote repository",
+        ],
+        Class::Network,
+        "Try again later; if it stays so, ask the operator whether the server may reach that host.",
+    ),
+    (
+        &["Please tell me who you are", "empty ident name", "unable to auto-detect email", "identity unknown"],
+        Class::Refused,
+        "Ask the operator to set user.name and user.email in their own Git configuration.",
+    ),
+    (
+        &[
+            "would be overwritten by",
+            "cannot rebase: You have unstaged changes",
+            "Please commit your changes or stash them",
+            "contains modified or untracked files",
+            "uncommitted changes",
+            "not uptodate. Cannot",
+        ],
+        Class::Dirty,
+        "Commit the changes, or have them moved away, then try again.",
+    ),
+    (
+        &[
+            "unmerged",
+            "need to resolve your current index first",
+            "CONFLICT (",
+            "could not apply",
+            "Automatic merge failed",
+        ],
+        Class::Conflict,
+        "Resolve the unmerged paths with repo_resolve_conflict, then repo_continue_in_progress, or repo_abort_in_progress.",
+    ),
+    (
+        &[
+            "bad object",
+            "is corrupt",
+            "object file",
+            "loose object",
+            "missing blob",
+            "missing tree",
+            "unable to read tree",
+            "index file corrupt",
+            "bad index file",
+            "not a git repository",
+        ],
+        Class::Unusable,
+        "The repository is damaged or incomplete; have it checked with git fsck.",
+    ),
+    (
+        &["No space left on device", "Read-only file system", "Disk quota exceeded"],
+        Class::Failed,
+        "Make room where the repository is, then try again.",
+    ),
+    (
+        &["already used by worktree", "already checked out at", "is locked", "refusing to", "cannot lock ref"],
+        Class::Refused,
+        "Look at repo_worktrees and repo_branches for what is in the way.",
+    ),
+];
+
+fn kind(said: &str) -> (Class, &'static str) {
+    KINDS
+        .iter()
+        .find(|(words, _, _)| words.iter().any(|word| said.contains(word)))
+        .map_or((Class::Failed, "Read what Git said, and look at the state of the repository."), |(_, class, next)| {
+            (*class, *next)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(stderr: &str) -> Run {
+        Run { code: Some(1), stdout: Vec::new(), stderr: stderr.into(), cut: false }
+    }
+
+    #[test]
+    fn all_that_git_said_is_told_but_its_hints_and_its_progress() {
+        let failed = git_failed(
+            "The push was refused.",
+            &run("Counting: 1%\rCounting: 100%\nhint: do this\nfatal: a\x1b[31m\nand more\n"),
+        );
+        assert_eq!(failed.reason, "The push was refused.\nGit said:\nCounting: 100%\nfatal: a\u{fffd}[31m\nand more");
+    }
+
+    #[test]
+    fn a_reason_stays_within_its_limit_and_says_how_long_it_was() {
+        let failed = git_failed("It failed.", &run(&"é".repeat(20_000)));
+        assert_eq!(failed.reason.chars().count(), MAX_REASON);
+        assert!(failed.reason.ends_with("… [20021 characters in all]"), "{}", failed.reason.len());
+    }
+
+    #[test]
+    fn the_kind_is_told_by_what_git_says() {
+        for (said, class) in [
+            ("fatal: Unable to create '/r/.git/index.lock': File exists.", Class::Locked),
+            ("fatal: unable to access 'https://h/': Could not resolve host: h", Class::Network),
+            ("fatal: Authentication failed for 'https://h/'", Class::Auth),
+            ("fatal: unable to access 'https://h/': The requested URL returned error: 403", Class::Auth),
+            ("fatal: '/x' does not appear to be a git repository", Class::NotFound),
+            ("Author identity unknown", Class::Refused),
+            ("fatal: something new", Class::Failed),
+        ] {
+            assert_eq!(git_failed("x", &run(said)).class, class, "{said}");
+        }
+    }
+}

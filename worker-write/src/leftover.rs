@@ -1,0 +1,156 @@
+//! Lock files of Git: found before a write begins, so that none fails half-way on one that a dead Git left behind.
+//! Trust: names and times in a git directory, which anybody with access may have put there; nothing is opened or removed.
+//!
+//! A lock file does not say whose it is. One that is held by a running Git, a commit whose editor is open for instance, looks
+//! the same as one of a Git that was killed, so none is ever removed here: the failure names each with its age, and who
+//! can see whether a Git runs, the operator or an agent with a shell, deletes it.
+
+use crate::failure::{Step, failed, named};
+use bulkhead_contract::direct::Class;
+use bulkhead_ipc::edge::write::Failed;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+/// Entries of directories that are looked at, at most; refs beyond are Git's to trip over.
+const MAX_ENTRIES: usize = 50_000;
+/// A Git that holds a lock for a moment is given this long.
+const MOMENT: Duration = Duration::from_millis(1_500);
+
+/// A lock file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Since when, as far as its time says.
+    pub age: Duration,
+}
+
+/// All lock files beneath a git directory and the one that it shares: `index.lock`, `HEAD.lock`, `config.lock`,
+/// `packed-refs.lock`, those of single refs, of the list of reftables.
+#[must_use]
+pub fn find(git_dir: &Path, common_dir: &Path) -> Vec<Leftover> {
+    let mut found = Vec::new();
+    let mut left = MAX_ENTRIES;
+    flat(git_dir, &mut found, &mut left);
+    if common_dir != git_dir {
+        flat(common_dir, &mut found, &mut left);
+    }
+    flat(&common_dir.join("reftable"), &mut found, &mut left);
+    let mut open = vec![common_dir.join("refs")];
+    if common_dir != git_dir {
+        open.push(git_dir.join("refs"));
+    }
+    while let Some(directory) = open.pop() {
+        open.extend(flat(&directory, &mut found, &mut left));
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// Lock files of one directory; its directories.
+fn flat(directory: &Path, found: &mut Vec<Leftover>, left: &mut usize) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    let Ok(entries) = fs::read_dir(directory) else { return directories };
+    for entry in entries.flatten() {
+        if *left == 0 {
+            break;
+        }
+        *left -= 1;
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            directories.push(entry.path());
+        } else if entry.path().extension().is_some_and(|extension| extension == "lock") {
+            let age = entry.metadata().and_then(|it| it.modified()).map(age).unwrap_or_default();
+            found.push(Leftover { path: entry.path(), age });
+        }
+    }
+    directories
+}
+
+fn age(since: SystemTime) -> Duration {
+    SystemTime::now().duration_since(since).unwrap_or_default()
+}
+
+/// Waits a moment for lock files to go away.
+///
+/// # Errors
+/// Class `locked`, naming those that stay, with their ages.
+pub fn none(git_dir: &Path, common_dir: &Path) -> Result<(), Box<Failed>> {
+    let until = Instant::now() + MOMENT;
+    loop {
+        let found = find(git_dir, common_dir);
+        if found.is_empty() {
+            return Ok(());
+        }
+        // an old one has no owner that is about to finish
+        let fresh = found.iter().any(|it| it.age < MOMENT);
+        if Instant::now() >= until || !fresh {
+            return Err(locked(&found));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn locked(found: &[Leftover]) -> Box<Failed> {
+    let names: Vec<_> = found.iter().map(|it| format!("{} ({} old)", it.path.display(), readable(it.age))).collect();
+    failed(
+        Class::Locked,
+        format!("Git has left lock files, or a running Git holds them: {}. Nothing was done.", named(&names)),
+        "If no other Git runs in this repository, delete exactly these files and try again; this server never removes a lock.",
+    )
+}
+
+/// Lock files that are there after a Git was ended: told with the failure, as that Git can no longer remove them.
+pub(crate) fn after_an_end(git_dir: &Path, common_dir: &Path) -> Option<String> {
+    let found = find(git_dir, common_dir);
+    let names: Vec<_> = found.iter().map(|it| it.path.display().to_string()).collect();
+    let several = if names.len() == 1 { "a lock file" } else { "lock files" };
+    (!names.is_empty()).then(|| format!("It left {several}: {}.", named(&names)))
+}
+
+fn readable(age: Duration) -> String {
+    match age.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} min", seconds / 60),
+        seconds @ 7_200..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// A directory of ours beneath a git directory for files that an operation needs while it runs; gone with the value.
+#[derive(Debug)]
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// An empty one. One that an ended worker left is removed: the lock of the working copy says that it has ended.
+    pub(crate) fn new(git_dir: &Path) -> Step<Self> {
+        let path = git_dir.join("bulkhead-scratch");
+        let removed = match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        removed.and_then(|()| fs::create_dir(&path)).map_err(|error| {
+            failed(
+                Class::Failed,
+                format!("A directory for passing files cannot be made in the git directory: {error}."),
+                "Make room, or give the server's user the right to write there.",
+            )
+        })?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // what cannot be removed is removed by the next write
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,182 @@
+//! `repo_commit`: exactly the named paths, from the working tree; what else is staged stays staged.
+//! Trust: paths are literal; the message is passed through a file, and no program sees it.
+
+use super::{hooks, names, signing};
+use crate::{
+    failure::{Step, failed, git_failed, named, refused, shown},
+    leftover::Scratch,
+    repo::{Head, Repo, lossy},
+    restore,
+    settings::Settings,
+    standing,
+};
+use bulkhead_contract::direct::{Class, OperationState};
+use bulkhead_ipc::edge::write::Done;
+use std::collections::BTreeSet;
+
+/// What is asked.
+pub(super) struct Asked<'o> {
+    pub(super) paths: &'o [String],
+    pub(super) message: &'o str,
+    pub(super) allow_empty: bool,
+}
+
+const HOOKS: &[&str] = &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"];
+
+pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) -> Step<Done> {
+    if asked.message.trim().is_empty() {
+        return refused("The message is empty. Nothing was committed.", "Say in a line what the commit does.");
+    }
+    if asked.message.contains('\0') {
+        return refused("The message holds a NUL. Nothing was committed.", "Leave the NUL out.");
+    }
+    if asked.paths.is_empty() {
+        return refused("No path is named. Nothing was committed.", "Name what is to be committed.");
+    }
+    signing::may_be_unsigned(repo, "commit.gpgSign")?;
+    let state = standing::state(&repo.git_dir);
+    if matches!(state, OperationState::Merge | OperationState::CherryPick | OperationState::Revert) {
+        return refused(
+            format!(
+                "The repository is in the middle of {}, which Git commits as a whole. Nothing was committed.",
+                standing::word(state)
+            ),
+            "repo_continue_in_progress commits it once all paths are resolved; repo_abort_in_progress gives it up.",
+        );
+    }
+    let paths = asked.paths.iter().map(|named| names::path(repo, named)).collect::<Step<Vec<_>>>()?;
+    let head = repo.head()?;
+    repo.refresh()?;
+    let changed = chosen(repo, &head, asked, &paths)?;
+    unfiltered(repo, &changed)?;
+
+    let point = restore::make(repo, "repo_commit", None)?;
+    let outcome = run(repo, asked, &paths);
+    let mut done = match outcome {
+        Ok(done) => done,
+        Err(mut failed) => {
+            failed.restore_point = Some(point.id);
+            return Err(failed);
+        }
+    };
+    done.restore_point = Some(point.id);
+    done.notes.extend(point.notes);
+    done.hooks_skipped = hooks::skipped(repo, settings, HOOKS);
+    Ok(done)
+}
+
+/// What differs beneath the named paths; each of them must be known, merged, and differ.
+fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
+    let unmerged = repo.unmerged()?;
+    let of_named: Vec<_> =
+        unmerged.iter().filter(|path| paths.iter().any(|above| names::is_beneath(path.as_bytes(), above))).collect();
+    if !of_named.is_empty() {
+        return Err(conflict(format!(
+            "Unmerged paths are not committed, as their markers would be: {}.",
+            named(&of_named)
+        )));
+    }
+    if !unmerged.is_empty() {
+        return Err(conflict(format!("Git commits nothing while paths are unmerged: {}.", named(&unmerged))));
+    }
+    let changed = repo.changed(head, &pathspecs(paths))?;
+    let quiet: Vec<_> = asked
+        .paths
+        .iter()
+        .zip(paths)
+        .filter(|(_, above)| !changed.iter().any(|path| names::is_beneath(path, above)))
+        .collect();
+    if quiet.is_empty() {
+        return Ok(changed);
+    }
+    let unknown: Vec<_> = {
+        let above: Vec<_> = quiet.iter().map(|(_, above)| (*above).clone()).collect();
+        let known: BTreeSet<_> = repo.entries(false, &pathspecs(&above))?.into_iter().map(|entry| entry.path).collect();
+        quiet.iter().filter(|(_, above)| !known.iter().any(|path| names::is_beneath(path, above))).collect()
+    };
+    if !unknown.is_empty() {
+        let names: Vec<_> = unknown.iter().map(|(name, _)| name.as_str()).collect();
+        let untracked = unknown.iter().any(|(_, path)| repo.root.join(lossy(path)).symlink_metadata().is_ok());
+        return Err(failed(
+            Class::NotFound,
+            format!("Git does not track {}. Nothing was committed.", named(&names)),
+            if untracked {
+                "Add new files with git add first; then they can be committed."
+            } else {
+                "Check the names with repo_status."
+            },
+        ));
+    }
+    if asked.allow_empty {
+        return Ok(changed);
+    }
+    let names: Vec<_> = quiet.iter().map(|(name, _)| name.as_str()).collect();
+    refused(
+        format!("Nothing differs from HEAD in {}. Nothing was committed.", named(&names)),
+        "Leave these paths out; repo_status shows what differs.",
+    )
+}
+
+/// As Git takes them: the working tree itself is `.`.
+fn pathspecs(paths: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    paths.iter().map(|path| if path.is_empty() { b".".to_vec() } else { path.clone() }).collect()
+}
+
+fn conflict(reason: String) -> Box<bulkhead_ipc::edge::write::Failed> {
+    failed(
+        Class::Conflict,
+        format!("{reason} Nothing was committed."),
+        "Resolve them with repo_resolve_conflict, then repo_continue_in_progress.",
+    )
+}
+
+/// Refuses paths that a filter would have to convert: without it, what is committed would not be what is meant.
+fn unfiltered(repo: &Repo<'_>, changed: &[Vec<u8>]) -> Step<()> {
+    if repo.allowed.filters {
+        return Ok(());
+    }
+    let filtered = repo.attributes("filter", changed)?;
+    match filtered.first_key_value() {
+        None => Ok(()),
+        Some((path, filter)) => refused(
+            format!(
+                "{} goes through the filter {}, which this server does not run; its raw bytes would be committed in \
+                 place of what is meant ({} such paths). Nothing was committed.",
+                shown(path),
+                shown(filter),
+                filtered.len()
+            ),
+            "Commit these paths with Git itself, or have the operator start the server with --filters user.",
+        ),
+    }
+}
+
+fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Done> {
+    let scratch = Scratch::new(&repo.git_dir)?;
+    let file = scratch.path("message");
+    std::fs::write(&file, asked.message).map_err(|error| {
+        failed(Class::Failed, format!("The message could not be passed to Git: {error}."), "Make room on the disk.")
+    })?;
+    let mut input = pathspecs(paths).join(&0);
+    input.push(0);
+    let run = repo
+        .call([
+            "commit",
+            "--quiet",
+            "--only",
+            "--cleanup=whitespace",
+            "--no-gpg-sign",
+            "--no-status",
+            "--no-post-rewrite",
+        ])
+        .args(hooks::verify(repo))
+        .args(asked.allow_empty.then_some("--allow-empty"))
+        .args(["--pathspec-from-file=-", "--pathspec-file-nul", "-F"])
+        .arg(&file)
+        .stdin(input)
+        .run()?;
+    if run.code != Some(0) {
+        return Err(git_failed("Git did not commit.", &run));
+    }
+    Ok(Done { id: repo.commit("HEAD")?, signed: Some(false), ..Done::default() })
+}

@@ -1,0 +1,133 @@
+//! From an operation to its outcome: what every one of them goes through, and which module does it.
+//! Trust: the operation is an agent's; the repository is anybody's. Nothing here panics on either.
+//!
+//! In this order: the lock of the working copy; lock files that Git left; settings that are overruled or refused; the guard's
+//! look; the operation, which makes its own restore point where it can lose something; the guard's second look; where the
+//! repository stands.
+
+mod branch;
+mod checkout;
+mod commit;
+mod fetch;
+mod hooks;
+mod lfs;
+mod names;
+mod progress;
+mod push;
+mod rebase;
+mod remote;
+mod resolve;
+mod signing;
+mod tag;
+mod worktree;
+
+use crate::{
+    failure::{Step, shown},
+    git::Git,
+    guard::Guard,
+    leftover, lock,
+    repo::Repo,
+    restore,
+    settings::Settings,
+    standing,
+};
+use bulkhead_contract::direct::Class;
+use bulkhead_ipc::edge::write::{Allowed, Done, Failed, Operation, Outcome};
+
+/// Unmerged paths that a failure names.
+const MAX_UNMERGED: usize = 100;
+
+/// Does it, or says why not and how the repository stands.
+#[must_use]
+pub fn perform(operation: &Operation, allowed: &Allowed, git: &Git) -> Outcome {
+    let mut repo = Repo::new(allowed, git);
+    match guarded(operation, &mut repo) {
+        Ok(done) => Outcome::Done(Box::new(done)),
+        Err(failed) => Outcome::Failed(Box::new(told(*failed, &repo))),
+    }
+}
+
+fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
+    if let Operation::RestorePoints { limit } = operation {
+        return restore::list(repo, *limit);
+    }
+    let _held = lock::take(repo.allowed, repo.git)?;
+    leftover::none(&repo.git_dir, &repo.common_dir)?;
+    let settings = Settings::read(repo)?;
+    let pins = settings.pins(repo)?;
+    repo.pin(pins);
+
+    let guard = Guard::before(&repo.git_dir, &repo.common_dir);
+    let result = done(operation, repo, &settings);
+    let point = match &result {
+        Ok(done) => done.restore_point.clone(),
+        Err(failed) => failed.restore_point.clone(),
+    };
+    let looked = guard.after(repo, &explained(operation));
+    match (result, looked) {
+        (Ok(done), Ok(())) => Ok(done),
+        (Err(failed), Ok(())) => Err(failed),
+        (result, Err(mut foul)) => {
+            foul.restore_point = point;
+            if let Err(failed) = result {
+                foul.reason.push_str(&format!(" The operation itself failed too: {}", shown(&failed.reason)));
+            }
+            Err(foul)
+        }
+    }
+}
+
+fn done(operation: &Operation, repo: &mut Repo<'_>, settings: &Settings) -> Step<Done> {
+    match operation {
+        Operation::Commit { paths, message, allow_empty } => {
+            commit::commit(repo, settings, &commit::Asked { paths, message, allow_empty: *allow_empty })
+        }
+        Operation::Checkout { reference } => checkout::checkout(repo, settings, reference),
+        Operation::Fetch => fetch::fetch(repo, settings),
+        Operation::Push { branch } => push::push(repo, settings, branch),
+        Operation::CreateWorktree { path, branch, base } => worktree::create(repo, settings, path, branch, base),
+        Operation::RemoveWorktree { path, force } => worktree::remove(repo, path, *force),
+        Operation::Rebase { onto } => rebase::rebase(repo, settings, onto),
+        Operation::Abort => progress::abort(repo, settings),
+        Operation::Continue => progress::go_on(repo, settings),
+        Operation::CreateBranch { name } => branch::create(repo, name),
+        Operation::DeleteBranch { name, force } => branch::delete(repo, name, *force),
+        Operation::RenameBranch { old, new } => branch::rename(repo, old, new),
+        Operation::CreateTag { name, message, revision } => {
+            tag::create(repo, name, message.as_deref(), revision.as_deref())
+        }
+        Operation::DeleteTag { name } => tag::delete(repo, name),
+        Operation::Resolve { path, becomes, stages } => resolve::resolve(repo, path, becomes, stages),
+        Operation::RestorePoints { limit } => restore::list(repo, *limit),
+        Operation::Restore { id } => restore::back(repo, id),
+    }
+}
+
+/// Keys of the configuration that an operation may change: their beginnings.
+fn explained(operation: &Operation) -> Vec<String> {
+    match operation {
+        Operation::Push { branch } => vec![format!("branch.{branch}.")],
+        Operation::DeleteBranch { name, .. } => vec![format!("branch.{name}.")],
+        Operation::RenameBranch { old, new } => vec![format!("branch.{old}."), format!("branch.{new}.")],
+        Operation::Checkout { reference } => vec![format!("branch.{reference}.")],
+        _ => Vec::new(),
+    }
+}
+
+/// The failure, with where the repository stands now.
+fn told(mut failed: Failed, repo: &Repo<'_>) -> Failed {
+    failed.state = Some(standing::state(&repo.git_dir));
+    if matches!(failed.class, Class::Timeout | Class::Cancelled) {
+        // that Git can no longer remove what it locked
+        failed.reason.extend(leftover::after_an_end(&repo.git_dir, &repo.common_dir).map(|said| format!(" {said}")));
+    } else if failed.unmerged.is_empty()
+        && let Ok(mut unmerged) = repo.unmerged()
+    {
+        if unmerged.len() > MAX_UNMERGED {
+            failed.reason.push_str(&format!(" {} paths are unmerged; {MAX_UNMERGED} are named.", unmerged.len()));
+            unmerged.truncate(MAX_UNMERGED);
+        }
+        failed.unmerged = unmerged;
+    }
+    failed
+}

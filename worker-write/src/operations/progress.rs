@@ -1,0 +1,175 @@
+//! `repo_abort_in_progress` and `repo_continue_in_progress`, for every operation that Git can stop in.
+//! Trust: which operation it is, Git's own files say; steps of a rebase that would run programs are refused.
+
+use super::{hooks, rebase, signing};
+use crate::{
+    failure::{Step, failed, git_failed, named, refused},
+    repo::Repo,
+    restore,
+    settings::Settings,
+    standing,
+};
+use bulkhead_contract::direct::{Class, OperationState};
+use bulkhead_ipc::edge::write::Done;
+
+const HOOKS: &[&str] = &[
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-merge-commit",
+    "post-merge",
+    "post-rewrite",
+];
+
+/// Gives up what is open; nothing is open: nothing is done.
+pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
+    let state = standing::state(&repo.git_dir);
+    let arguments: &[&str] = match state {
+        OperationState::Clear | OperationState::Conflict => {
+            return Ok(Done { state: Some(OperationState::Clear), ..Done::default() });
+        }
+        OperationState::Merge => &["merge", "--abort"],
+        OperationState::Rebase => &["rebase", "--abort"],
+        OperationState::ApplyMailbox => &["am", "--abort"],
+        OperationState::CherryPick => &["cherry-pick", "--abort"],
+        OperationState::Revert => &["revert", "--abort"],
+        OperationState::Bisect => &["bisect", "reset"],
+    };
+    let overwritten = match goes_back_to(repo)? {
+        Some(commit) => repo.in_the_way(repo.head()?.commit.as_deref(), &commit)?,
+        None => Vec::new(),
+    };
+    let point = restore::make(repo, "repo_abort_in_progress", None)?;
+    if !point.whole && !overwritten.is_empty() {
+        return refused(
+            format!(
+                "Untracked files would be overwritten that no restore point can hold: {}. Nothing was done.",
+                named(&overwritten)
+            ),
+            "Move these files away, then try again.",
+        );
+    }
+    let run = repo.call(arguments).run()?;
+    if run.code != Some(0) {
+        let mut failed = git_failed(&format!("Git could not give up {}.", standing::word(state)), &run);
+        failed.restore_point = Some(point.id);
+        return Err(failed);
+    }
+    Ok(Done {
+        restore_point: Some(point.id),
+        state: Some(standing::state(&repo.git_dir)),
+        id: repo.commit("HEAD")?,
+        notes: point.notes,
+        hooks_skipped: hooks::skipped(repo, settings, &["post-checkout"]),
+        ..Done::default()
+    })
+}
+
+/// Where giving up leads, where Git says so in a file.
+fn goes_back_to(repo: &Repo<'_>) -> Step<Option<String>> {
+    for name in ["rebase-merge/orig-head", "rebase-apply/orig-head", "BISECT_START", "sequencer/head"] {
+        if let Some(text) = standing::bounded(&repo.git_dir.join(name)) {
+            let revision = text.trim();
+            return if super::names::is_plain(revision) { repo.commit(revision) } else { Ok(None) };
+        }
+    }
+    Ok(None)
+}
+
+/// Goes on with what is open, where nothing is unmerged. The state that it comes to is `Clear`, or `Conflict` where it
+/// stopped once more.
+pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
+    let state = standing::state(&repo.git_dir);
+    let unmerged = repo.unmerged()?;
+    if !unmerged.is_empty() {
+        return Ok(Done {
+            state: Some(OperationState::Conflict),
+            notes: vec![format!("Nothing was done; these paths are unmerged: {}.", named(&unmerged))],
+            ..Done::default()
+        });
+    }
+    let verb: &[&str] = match state {
+        OperationState::Clear | OperationState::Conflict => {
+            return Ok(Done { state: Some(OperationState::Clear), ..Done::default() });
+        }
+        OperationState::Bisect => {
+            return Err(failed(
+                Class::Unsupported,
+                "A bisection goes on by saying which commit is good or bad, which this tool cannot.",
+                "Use git bisect itself, or repo_abort_in_progress.",
+            ));
+        }
+        OperationState::Merge => {
+            &["commit", "--quiet", "--no-edit", "--cleanup=strip", "--no-gpg-sign", "--no-status", "--no-post-rewrite"]
+        }
+        OperationState::Rebase => &["rebase", "--continue"],
+        OperationState::ApplyMailbox => &["am", "--continue"],
+        OperationState::CherryPick => &["cherry-pick", "--continue"],
+        OperationState::Revert => &["revert", "--continue"],
+    };
+    may_go_on(repo, settings, state)?;
+    let emptied = emptied(repo, state)?;
+    let point = restore::make(repo, "repo_continue_in_progress", None)?;
+    let pass_by = if state == OperationState::Merge { hooks::verify(repo) } else { None };
+    let run = repo.call(verb).args(pass_by).run()?;
+    let now = standing::state(&repo.git_dir);
+    let mut done = Done {
+        restore_point: Some(point.id.clone()),
+        state: Some(now),
+        id: repo.commit("HEAD")?,
+        signed: Some(false),
+        notes: point.notes,
+        hooks_skipped: hooks::skipped(repo, settings, HOOKS),
+        ..Done::default()
+    };
+    done.notes.extend(emptied);
+    if run.code == Some(0) {
+        return Ok(done);
+    }
+    let unmerged = repo.unmerged()?;
+    if now != OperationState::Clear && !unmerged.is_empty() {
+        done.state = Some(OperationState::Conflict);
+        done.notes.push(format!("It stopped at the next step; these paths are unmerged: {}.", named(&unmerged)));
+        return Ok(done);
+    }
+    let mut failed = git_failed(&format!("Git could not go on with {}.", standing::word(state)), &run);
+    if done.notes.iter().any(|note| note.contains("became empty")) {
+        failed.reason.push_str("\nWhat the step would change is there already, so it became empty.");
+        failed.next = "repo_abort_in_progress gives it up; Git itself can skip the step.".to_owned();
+    }
+    failed.restore_point = Some(point.id);
+    Err(rebase::stopped(repo, failed))
+}
+
+fn may_go_on(repo: &Repo<'_>, settings: &Settings, state: OperationState) -> Step<()> {
+    signing::may_be_unsigned(repo, "commit.gpgSign")?;
+    let programs = standing::programs_to_run(&repo.git_dir);
+    if state == OperationState::Rebase && !programs.is_empty() {
+        return refused(
+            format!(
+                "Steps of this rebase run programs, which this server does not: {}. Nothing was done.",
+                named(&programs)
+            ),
+            "Go on with git rebase --continue itself, or repo_abort_in_progress.",
+        );
+    }
+    if state == OperationState::Merge { Ok(()) } else { settings.no_merge_driver(repo) }
+}
+
+/// A sentence where the step that was stopped at would change nothing any more: Git drops it without a word.
+fn emptied(repo: &Repo<'_>, state: OperationState) -> Step<Option<String>> {
+    let name = match state {
+        OperationState::Rebase => "REBASE_HEAD",
+        OperationState::CherryPick => "CHERRY_PICK_HEAD",
+        OperationState::Revert => "REVERT_HEAD",
+        _ => return Ok(None),
+    };
+    let Some(commit) = repo.commit(name)? else { return Ok(None) };
+    let staged = repo.call(["diff-index", "--cached", "--quiet", "--no-ext-diff", "HEAD", "--"]).run()?;
+    if staged.code != Some(0) {
+        return Ok(None);
+    }
+    let subject = repo.call(["log", "-1", "--no-show-signature", "--format=%h %s", &commit, "--"]).line()?;
+    Ok(Some(format!("The step {} became empty and was dropped.", subject.unwrap_or(commit))))
+}

@@ -1,0 +1,81 @@
+//! `repo_push`: one local branch to the branch of the same name, forward only; it follows it from then on.
+//! Trust: the refspec is ours; what the remote says is shown, and its refusal is told by its kind.
+
+use super::{hooks, lfs, remote};
+use crate::{
+    failure::{Step, failed, git_failed, shown},
+    repo::{Repo, lossy},
+    settings::Settings,
+};
+use bulkhead_contract::direct::Class;
+use bulkhead_ipc::edge::write::Done;
+
+pub(super) fn push(repo: &Repo<'_>, settings: &Settings, branch: &str) -> Step<Done> {
+    let full = format!("refs/heads/{branch}");
+    let tip = if branch.is_empty() || branch.contains([':', '+', '*']) { None } else { repo.reference(&full)? };
+    let Some(tip) = tip else {
+        return Err(failed(
+            Class::NotFound,
+            format!(
+                "There is no local branch {}; tags and other refs are not pushed. Nothing was done.",
+                shown(branch)
+            ),
+            "repo_branches lists the branches that there are.",
+        ));
+    };
+    let name = target(repo)?;
+    remote::may_be_used(repo, settings, &name, true)?;
+    lfs::has_no_pointers(repo, &tip, &name)?;
+    let refspec = format!("{full}:{full}");
+    let (run, attempts) = remote::attempt(repo, || {
+        repo.call([
+            "-c",
+            &format!("remote.{name}.mirror=false"),
+            "push",
+            "--porcelain",
+            "--no-progress",
+            "--set-upstream",
+        ])
+        .args(["--no-follow-tags", "--no-signed", "--no-force", "--no-mirror", "--recurse-submodules=no"])
+        .arg("--receive-pack=git-receive-pack")
+        .args(hooks::verify(repo))
+        .args(["--", &name, &refspec])
+        .env("GIT_ALLOW_PROTOCOL", remote::PROTOCOLS)
+        .run()
+    })?;
+    if run.code == Some(0) {
+        let hooks_skipped = hooks::skipped(repo, settings, &["pre-push"]);
+        return Ok(Done { id: Some(tip), hooks_skipped, ..Done::default() });
+    }
+    let said = lossy(&run.stdout);
+    let tried = remote::tried(attempts);
+    let mut failed = git_failed(&format!("{} was not pushed to {}{tried}.", shown(branch), shown(&name)), &run);
+    if let Some(line) = said.lines().find(|line| line.starts_with('!')) {
+        // `! TAB from:to TAB summary`
+        let summary = line.rsplit('\t').next().unwrap_or_default();
+        failed.reason = format!("{}\nThe remote's ref: {}", failed.reason, shown(summary));
+        let forward =
+            ["non-fast-forward", "fetch first", "stale info", "needs force"].iter().any(|word| summary.contains(word));
+        (failed.class, failed.next) = if forward {
+            (
+                Class::RejectedNonFastForward,
+                "repo_fetch, then repo_rebase onto the remote's branch, then push again; this server never forces."
+                    .to_owned(),
+            )
+        } else {
+            (Class::Refused, "Read why the remote refuses it; its rules are its owner's.".to_owned())
+        };
+    }
+    Err(failed)
+}
+
+/// `origin`, as the contract has it; where there is none, the only remote that there is.
+fn target(repo: &Repo<'_>) -> Step<String> {
+    let listing = repo.call(["remote"]).all("Remotes could not be listed.")?;
+    let listing = lossy(&listing);
+    let names: Vec<_> = listing.lines().collect();
+    match names.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        _ => Ok("origin".to_owned()),
+    }
+}

@@ -1,0 +1,210 @@
+//! `repo_create_worktree` and `repo_remove_worktree`.
+//! Trust: a place is taken only beneath the operator's roots and outside of git directories, links resolved.
+
+use super::{hooks, names};
+use crate::{
+    failure::{Step, failed, git_failed, refused, shown},
+    repo::{Repo, fields, lossy},
+    restore,
+    settings::{Settings, flattened},
+};
+use bulkhead_contract::direct::Class;
+use bulkhead_ipc::edge::write::Done;
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+/// A new branch in a new working tree.
+pub(super) fn create(repo: &Repo<'_>, settings: &Settings, path: &str, branch: &str, base: &str) -> Step<Done> {
+    let place = free_place(repo, path)?;
+    repo.checked_name("heads", branch)?;
+    if repo.reference(&format!("refs/heads/{branch}"))?.is_some() {
+        return refused(
+            format!("A branch {} is there already. Nothing was done.", shown(branch)),
+            "Choose another name for the new branch.",
+        );
+    }
+    let commit = names::commit(repo, base)?;
+    let run =
+        repo.call(["worktree", "add", "--quiet", "--no-track", "-b", branch, "--"]).arg(&place).arg(&commit).run()?;
+    if run.code != Some(0) {
+        return Err(git_failed(&format!("The working tree {} could not be made.", shown(path)), &run));
+    }
+    Ok(Done { id: Some(commit), hooks_skipped: hooks::skipped(repo, settings, &["post-checkout"]), ..Done::default() })
+}
+
+/// The path, links resolved, where it is allowed and nothing is there but an empty directory.
+fn free_place(repo: &Repo<'_>, path: &str) -> Step<PathBuf> {
+    if path.is_empty() || path.starts_with('-') || path.contains('\0') {
+        return refused(format!("{} is no path. Nothing was done.", shown(path)), "Name a directory.");
+    }
+    let flat = flattened(&repo.root.join(path));
+    // what is not there yet is made by Git, beneath what is
+    let Some((above, canonical)) =
+        flat.ancestors().skip(1).find_map(|above| above.canonicalize().ok().map(|canonical| (above, canonical)))
+    else {
+        return refused("A working tree cannot be the root of the file system.", "Name a directory.");
+    };
+    let place = canonical.join(flat.strip_prefix(above).unwrap_or(&flat));
+    is_allowed(repo, &place)?;
+    let taken = match place.symlink_metadata() {
+        Ok(found) if found.is_dir() => place.read_dir().map_or(true, |mut entries| entries.next().is_some()),
+        Ok(_) => true,
+        Err(_) => false,
+    };
+    if taken {
+        return refused(format!("{} is there already. Nothing was done.", shown(path)), "Choose another path.");
+    }
+    Ok(place)
+}
+
+/// Beneath the operator's roots, and in no git directory.
+fn is_allowed(repo: &Repo<'_>, place: &Path) -> Step<()> {
+    let beneath = repo
+        .allowed
+        .roots
+        .iter()
+        .any(|root| place.starts_with(OsStr::from_bytes(root)) && place.as_os_str().as_bytes() != root.as_slice());
+    if !beneath {
+        return refused(
+            format!("{} is not beneath the directories that the operator allows. Nothing was done.", place.display()),
+            "Choose a path beneath one of the server's roots.",
+        );
+    }
+    let named_git = place.components().any(|part| part.as_os_str().eq_ignore_ascii_case(OsStr::new(".git")));
+    if named_git || place.starts_with(&repo.git_dir) || place.starts_with(&repo.common_dir) {
+        return refused(
+            format!("{} is in a git directory. Nothing was done.", place.display()),
+            "Choose another path.",
+        );
+    }
+    Ok(())
+}
+
+/// A linked working tree as Git lists it.
+#[derive(Debug, Default)]
+struct Listed {
+    path: Vec<u8>,
+    locked: bool,
+}
+
+/// Its branch stays. The restore point holds its commit, index, tracked and untracked files, not its ignored ones.
+pub(super) fn remove(repo: &Repo<'_>, path: &str, force: bool) -> Step<Done> {
+    let (at, found) = find(repo, path)?;
+    let place = PathBuf::from(OsStr::from_bytes(&found.path));
+    if at == 0 {
+        return refused(
+            format!("{} is the main working tree. Nothing was done.", shown(path)),
+            "It cannot be removed.",
+        );
+    }
+    if place == repo.root || place.canonicalize().is_ok_and(|place| place == repo.root) {
+        return refused(
+            format!("{} is the working tree that this server serves. Nothing was done.", shown(path)),
+            "Remove it from another working tree.",
+        );
+    }
+    is_allowed(repo, &place)?;
+    if found.locked {
+        return refused(
+            format!("The working tree {} is locked. Nothing was done.", shown(path)),
+            "Unlock it with git worktree unlock first.",
+        );
+    }
+    let mut done = Done::default();
+    if let Some(git_dir) = own_git_dir(repo, &place) {
+        let there = repo.at(&place, &git_dir);
+        if !force {
+            is_clean(&there, path)?;
+        }
+        let ignored = there
+            .call(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"])
+            .all("The working tree could not be listed. Nothing was done.")?;
+        let point = restore::make(&there, "repo_remove_worktree", None)?;
+        if !point.whole {
+            return refused(
+                format!("{} Nothing was done.", point.notes.join(" ")),
+                "Move these files away, or remove the working tree with Git itself.",
+            );
+        }
+        done.notes = point.notes;
+        done.restore_point = Some(point.id);
+        let count = fields(&ignored).count();
+        if count > 0 {
+            done.notes.push(format!("{count} ignored files or directories went with it; no restore point holds them."));
+        }
+    }
+    let run = repo.call(["worktree", "remove"]).args(force.then_some("--force")).arg("--").arg(&place).run()?;
+    if run.code != Some(0) {
+        let mut failed = git_failed(&format!("The working tree {} could not be removed.", shown(path)), &run);
+        failed.restore_point = done.restore_point;
+        return Err(failed);
+    }
+    Ok(done)
+}
+
+fn is_clean(there: &Repo<'_>, path: &str) -> Step<()> {
+    let listing = there
+        .call([
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=normal",
+            "--ignore-submodules=none",
+            "--no-renames",
+        ])
+        .all("The working tree could not be looked at. Nothing was done.")?;
+    let changed: Vec<_> = fields(&listing).map(|row| lossy(row.get(3..).unwrap_or_default())).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(failed(
+        Class::Dirty,
+        format!(
+            "The working tree {} holds changes or untracked files: {}. Nothing was done.",
+            shown(path),
+            crate::failure::named(&changed)
+        ),
+        "Commit them there, or call again with force: the restore point keeps them.",
+    ))
+}
+
+/// The row of the list, and its number; the first is the main working tree.
+fn find(repo: &Repo<'_>, path: &str) -> Step<(usize, Listed)> {
+    let listing = repo.call(["worktree", "list", "--porcelain", "-z"]).all("Worktrees could not be listed.")?;
+    let mut rows: Vec<Listed> = Vec::new();
+    for line in fields(&listing) {
+        if let Some(path) = line.strip_prefix(b"worktree ") {
+            rows.push(Listed { path: path.to_vec(), ..Listed::default() });
+        } else if (line == b"locked" || line.starts_with(b"locked "))
+            && let Some(row) = rows.last_mut()
+        {
+            row.locked = true;
+        }
+    }
+    let flat = flattened(&repo.root.join(path));
+    let asked = flat.canonicalize().unwrap_or(flat);
+    let is_it = |row: &Listed| {
+        let listed = Path::new(OsStr::from_bytes(&row.path));
+        listed == asked || listed.canonicalize().is_ok_and(|listed| listed == asked)
+    };
+    rows.into_iter().enumerate().find(|(_, row)| is_it(row)).ok_or_else(|| {
+        failed(
+            Class::NotFound,
+            format!("{} is not a working tree of this repository. Nothing was done.", shown(path)),
+            "repo_worktrees lists those that there are.",
+        )
+    })
+}
+
+/// The git directory of a linked working tree, found from the repository's side: the tree's own `.git` file is not asked.
+fn own_git_dir(repo: &Repo<'_>, place: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(repo.common_dir.join("worktrees")).ok()?;
+    let back = place.join(".git");
+    entries.flatten().take(10_000).map(|entry| entry.path()).find(|directory| {
+        let text = crate::standing::bounded(&directory.join("gitdir")).unwrap_or_default();
+        place.is_dir() && directory.join(text.trim_end_matches('\n')) == back
+    })
+}

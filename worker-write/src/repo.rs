@@ -1,0 +1,433 @@
+//! The repository in the hands of an operation: Git run in it, and the facts that several operations ask for.
+//! Trust: every output is parsed as data; names that are not UTF-8 are told lossily and never passed back.
+
+use crate::{
+    failure::{Step, failed, git_failed, not_run, refused},
+    git::{Git, Run},
+};
+use bulkhead_contract::direct::Class;
+use bulkhead_ipc::edge::write::Allowed;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
+
+/// Bytes of arguments in one run of Git at most; the system's own limit is 2 MiB with the environment.
+const MAX_ARGUMENTS: usize = 200_000;
+
+/// Said where a listing of files fails.
+const UNREAD: &str = "The working tree could not be listed.";
+
+/// One working tree with its repository.
+#[derive(Debug)]
+pub(crate) struct Repo<'a> {
+    pub(crate) allowed: &'a Allowed,
+    pub(crate) git: &'a Git,
+    /// Canonical.
+    pub(crate) root: PathBuf,
+    pub(crate) git_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
+    /// Global arguments besides those that Git is always given.
+    globals: Vec<OsString>,
+}
+
+/// Where HEAD is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// Branch without `refs/heads/`; `None` when detached.
+    pub(crate) branch: Option<String>,
+    /// Full id; `None` on an unborn branch.
+    pub(crate) commit: Option<String>,
+}
+
+impl Head {
+    /// What an operation that needs a commit starts from.
+    pub(crate) fn born(&self) -> Step<&str> {
+        self.commit.as_deref().ok_or_else(|| {
+            failed(Class::NotFound, "There is no commit yet on the current branch.", "Make a first commit.")
+        })
+    }
+}
+
+/// One entry of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) mode: String,
+    pub(crate) id: String,
+    pub(crate) stage: u8,
+    pub(crate) path: Vec<u8>,
+}
+
+impl<'a> Repo<'a> {
+    /// The working tree that is served.
+    pub(crate) fn new(allowed: &'a Allowed, git: &'a Git) -> Self {
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        Self {
+            allowed,
+            git,
+            root: path(&allowed.root),
+            git_dir: path(&allowed.git_dir),
+            common_dir: path(&allowed.common_dir),
+            globals: Vec::new(),
+        }
+    }
+
+    /// Another working tree of the same repository.
+    pub(crate) fn at(&self, root: &Path, git_dir: &Path) -> Repo<'a> {
+        let mut globals = self.globals.clone();
+        for (name, value) in [("--git-dir=", git_dir), ("--work-tree=", root)] {
+            let mut argument = OsString::from(name);
+            argument.push(value);
+            globals.push(argument);
+        }
+        globals.extend(["-C".into(), root.into()]);
+        Repo {
+            allowed: self.allowed,
+            git: self.git,
+            root: root.to_owned(),
+            git_dir: git_dir.to_owned(),
+            common_dir: self.common_dir.clone(),
+            globals,
+        }
+    }
+
+    /// Settles `key=value` for every further run; a later one of the same key wins.
+    pub(crate) fn pin(&mut self, settings: impl IntoIterator<Item = String>) {
+        for setting in settings {
+            self.globals.extend(["-c".into(), setting.into()]);
+        }
+    }
+
+    /// A run of Git, to be finished with arguments.
+    pub(crate) fn call<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
+        let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
+        Call { repo: self, globals: Vec::new(), arguments, environment: Vec::new(), stdin: None }
+    }
+
+    /// Where HEAD is now.
+    pub(crate) fn head(&self) -> Step<Head> {
+        let branch = match self.call(["symbolic-ref", "-q", "HEAD"]).line()? {
+            Some(name) => Some(name.strip_prefix("refs/heads/").map(str::to_owned).ok_or_else(|| {
+                failed(
+                    Class::Unusable,
+                    format!("HEAD names {name}, which is no branch."),
+                    "Have somebody look at the repository.",
+                )
+            })?),
+            None => None,
+        };
+        Ok(Head { branch, commit: self.commit("HEAD")? })
+    }
+
+    /// The commit that a revision names.
+    pub(crate) fn commit(&self, revision: &str) -> Step<Option<String>> {
+        self.call(["rev-parse", "--verify", "-q", "--end-of-options"]).arg(format!("{revision}^{{commit}}")).line()
+    }
+
+    /// What a full name of a ref holds, unpeeled.
+    pub(crate) fn reference(&self, name: &str) -> Step<Option<String>> {
+        let listed = self.call(["for-each-ref", "--format=%(refname) %(objectname)", name]).line()?;
+        let whole = listed.as_deref().and_then(|line| line.split_once(' '));
+        Ok(whole.filter(|(found, _)| *found == name).map(|(_, id)| id.to_owned()))
+    }
+
+    /// Entries of the index for these paths, or all of them; unmerged ones alone where that is asked.
+    pub(crate) fn entries(&self, unmerged: bool, paths: &[Vec<u8>]) -> Step<Vec<Entry>> {
+        let which = if unmerged { "--unmerged" } else { "--stage" };
+        let mut entries = Vec::new();
+        for batch in batches(paths) {
+            let listing =
+                self.call(["ls-files", which, "-z", "--"]).paths(batch).all("The index could not be read.")?;
+            entries.extend(fields(&listing).filter_map(Entry::read));
+        }
+        Ok(entries)
+    }
+
+    /// Names of unmerged paths, each once, in the index's order.
+    pub(crate) fn unmerged(&self) -> Step<Vec<String>> {
+        let mut paths: Vec<_> = self.entries(true, &[])?.into_iter().map(|entry| entry.path).collect();
+        paths.dedup();
+        Ok(paths.iter().map(|path| lossy(path)).collect())
+    }
+
+    /// Brings what the index knows of times and sizes up to date; what differs is not this call's question.
+    pub(crate) fn refresh(&self) -> Step<()> {
+        self.call(["update-index", "-q", "--refresh"]).run().map(drop)
+    }
+
+    /// Tracked paths whose state in index or working tree differs from HEAD.
+    pub(crate) fn changed(&self, head: &Head, paths: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
+        let base = match &head.commit {
+            Some(commit) => commit.clone(),
+            None => self.empty_tree()?,
+        };
+        let mut changed = Vec::new();
+        for batch in batches(paths) {
+            let listing = self
+                .call([
+                    "diff-index",
+                    "-z",
+                    "--name-only",
+                    "--no-renames",
+                    "--no-ext-diff",
+                    "--no-textconv",
+                    &base,
+                    "--",
+                ])
+                .paths(batch)
+                .all("The working tree could not be compared.")?;
+            changed.extend(fields(&listing).map(<[u8]>::to_vec));
+        }
+        Ok(changed)
+    }
+
+    /// Paths that a move from one commit to another would put where something untracked, or ignored, is now.
+    pub(crate) fn in_the_way(&self, from: Option<&str>, to: &str) -> Step<Vec<String>> {
+        let from = match from {
+            Some(from) => from.to_owned(),
+            None => self.empty_tree()?,
+        };
+        let listing = self
+            .call(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", &from, to])
+            .all("The commits could not be compared.")?;
+        let mut here: Vec<_> = fields(&listing).filter_map(|path| self.blocker(path)).collect();
+        here.dedup();
+        if here.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tracked: BTreeSet<_> = self.entries(false, &here)?.into_iter().map(|entry| entry.path).collect();
+        let mut in_the_way = Vec::new();
+        for path in here.iter().filter(|path| !tracked.contains(*path)) {
+            let directory = self.root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok_and(|it| it.is_dir());
+            // a directory gives way to a file where all of it is tracked
+            let occupied = !directory
+                || !self
+                    .call(["ls-files", "--others", "-z", "--"])
+                    .arg(OsStr::from_bytes(path))
+                    .all(UNREAD)?
+                    .is_empty();
+            if occupied {
+                in_the_way.push(lossy(path));
+            }
+        }
+        Ok(in_the_way)
+    }
+
+    /// What is on the disk where this path would be put: the path itself, or something above it that is no directory.
+    fn blocker(&self, path: &[u8]) -> Option<Vec<u8>> {
+        let ends = (0..path.len()).filter(|at| path[*at] == b'/').chain([path.len()]);
+        for end in ends {
+            let found = self.root.join(OsStr::from_bytes(&path[..end])).symlink_metadata().ok()?;
+            if end == path.len() || !found.is_dir() {
+                return Some(path[..end].to_vec());
+            }
+        }
+        None
+    }
+
+    /// Id of the tree without entries, in the repository's own hash.
+    pub(crate) fn empty_tree(&self) -> Step<String> {
+        let id = self.call(["hash-object", "-w", "-t", "tree", "--stdin"]).stdin(Vec::new()).line()?;
+        id.ok_or_else(|| failed(Class::Failed, "Git could not write the empty tree.", "Check the disk."))
+    }
+
+    /// Refuses a name that Git would not take for a branch or a tag.
+    pub(crate) fn checked_name(&self, kind: &str, name: &str) -> Step<()> {
+        let full = format!("refs/{kind}/{name}");
+        let taken = self.call(["check-ref-format", &full]).run()?.code == Some(0);
+        if !taken || name.starts_with('-') || name == "HEAD" {
+            return refused(format!("{name:?} is not a name that Git allows here."), "Choose another name.");
+        }
+        Ok(())
+    }
+
+    /// Working trees that hold a branch: their paths.
+    pub(crate) fn holders(&self, branch: &str) -> Step<Vec<String>> {
+        let full = format!("refs/heads/{branch}");
+        let listing = self.call(["worktree", "list", "--porcelain", "-z"]).all("Worktrees could not be listed.")?;
+        let mut path = String::new();
+        let mut holders = Vec::new();
+        for line in fields(&listing).map(lossy) {
+            if let Some(found) = line.strip_prefix("worktree ") {
+                path = found.to_owned();
+            } else if line.strip_prefix("branch ") == Some(&full) {
+                holders.push(path.clone());
+            }
+        }
+        Ok(holders)
+    }
+
+    /// Those of these paths for which an attribute is set, with its value.
+    pub(crate) fn attributes(&self, name: &str, paths: &[Vec<u8>]) -> Step<BTreeMap<String, String>> {
+        let mut input = paths.join(&0);
+        if !input.is_empty() {
+            input.push(0);
+        }
+        let listing =
+            self.call(["check-attr", "-z", "--stdin", name]).stdin(input).all("Attributes could not be read.")?;
+        let all: Vec<_> = fields(&listing).collect();
+        let set = all.chunks_exact(3).filter(|row| !matches!(row[2], b"unspecified" | b"unset" | b""));
+        Ok(set.map(|row| (lossy(row[0]), lossy(row[2]))).collect())
+    }
+}
+
+/// One run of Git.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Call<'r, 'a> {
+    repo: &'r Repo<'a>,
+    globals: Vec<OsString>,
+    arguments: Vec<OsString>,
+    environment: Vec<(&'static str, OsString)>,
+    stdin: Option<Vec<u8>>,
+}
+
+impl Call<'_, '_> {
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn paths(mut self, paths: &[Vec<u8>]) -> Self {
+        self.arguments.extend(paths.iter().map(|path| OsString::from_vec(path.clone())));
+        self
+    }
+
+    /// An argument before the subcommand.
+    pub(crate) fn global(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.globals.push(argument.as_ref().to_owned());
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Runs it; how it ended is the caller's to read.
+    pub(crate) fn run(self) -> Step<Run> {
+        let arguments = self.repo.globals.iter().chain(&self.globals).chain(&self.arguments);
+        // nothing is fetched because an object is missing, whatever the repository says
+        let mut environment: Vec<(&str, &OsStr)> = vec![("GIT_NO_LAZY_FETCH", OsStr::new("1"))];
+        if !self.environment.iter().any(|(name, _)| *name == "GIT_ALLOW_PROTOCOL") {
+            environment.push(("GIT_ALLOW_PROTOCOL", OsStr::new("none")));
+        }
+        environment.extend(self.environment.iter().map(|(name, value)| (*name, value.as_os_str())));
+        self.repo.git.run_with(arguments, &environment, self.stdin.as_deref()).map_err(|why| not_run(&why))
+    }
+
+    /// Runs it, and takes what it wrote, all of it, where it succeeded.
+    pub(crate) fn output(self) -> Step<Option<Vec<u8>>> {
+        let run = self.run()?;
+        match run.code {
+            Some(0) if run.cut => Err(too_much()),
+            Some(0) => Ok(Some(run.stdout)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The first line of that, as text; `None` where there is none.
+    pub(crate) fn line(self) -> Step<Option<String>> {
+        let output = self.output()?.unwrap_or_default();
+        let line = output.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if line.is_empty() {
+            return Ok(None);
+        }
+        String::from_utf8(line.to_vec()).map(Some).map_err(|_| {
+            failed(
+                Class::Unsupported,
+                format!("{} is not UTF-8.", lossy(line)),
+                "Rename it with Git itself; this server writes only where names are UTF-8.",
+            )
+        })
+    }
+
+    /// Runs it; anything but success is this failure.
+    pub(crate) fn all(self, sentence: &str) -> Step<Vec<u8>> {
+        let run = self.run()?;
+        match run.code {
+            Some(0) if run.cut => Err(too_much()),
+            Some(0) => Ok(run.stdout),
+            _ => Err(git_failed(sentence, &run)),
+        }
+    }
+}
+
+fn too_much() -> Box<bulkhead_ipc::edge::write::Failed> {
+    failed(
+        Class::TooLarge,
+        "Git wrote more than this server reads of one run, so the operation was not begun or not finished.",
+        "Name fewer paths, or do it with Git itself.",
+    )
+}
+
+/// Fields that end in NUL.
+pub(crate) fn fields(listing: &[u8]) -> impl Iterator<Item = &[u8]> {
+    listing.split(|byte| *byte == 0).filter(|field| !field.is_empty())
+}
+
+/// A name for eyes, not for Git.
+pub(crate) fn lossy(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+impl Entry {
+    /// `mode id stage TAB path` of `ls-files --stage`.
+    pub(crate) fn read(field: &[u8]) -> Option<Self> {
+        let tab = field.iter().position(|byte| *byte == b'\t')?;
+        let (facts, path) = (std::str::from_utf8(&field[..tab]).ok()?, &field[tab + 1..]);
+        let mut facts = facts.split(' ');
+        let (mode, id, stage) = (facts.next()?, facts.next()?, facts.next()?);
+        Some(Self { mode: mode.to_owned(), id: id.to_owned(), stage: stage.parse().ok()?, path: path.to_vec() })
+    }
+}
+
+/// Paths in stretches that fit on a command line; one empty stretch where there are none, which Git takes for all.
+fn batches(paths: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
+    if paths.is_empty() {
+        return vec![paths];
+    }
+    let (mut batches, mut from, mut size) = (Vec::new(), 0, 0);
+    for (at, path) in paths.iter().enumerate() {
+        if size + path.len() + 16 > MAX_ARGUMENTS && at > from {
+            batches.push(&paths[from..at]);
+            (from, size) = (at, 0);
+        }
+        size += path.len() + 16;
+    }
+    batches.push(&paths[from..]);
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_cut_into_stretches_that_lose_none() {
+        let paths: Vec<Vec<u8>> = (0..1_000).map(|number| vec![b'a'; number]).collect();
+        let batches = batches(&paths);
+        assert!(batches.len() > 1, "{}", batches.len());
+        assert_eq!(batches.concat(), paths);
+        assert_eq!(super::batches(&[]).len(), 1);
+    }
+
+    #[test]
+    fn an_entry_is_read_as_git_writes_it() {
+        let read = Entry::read(b"100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 2\ta\tb").expect("an entry");
+        assert_eq!((read.stage, read.path.as_slice()), (2, b"a\tb".as_slice()));
+        assert_eq!(Entry::read(b"nonsense"), None);
+    }
+}

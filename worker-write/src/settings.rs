@@ -1,0 +1,261 @@
+//! The repository's own configuration: what of it names programs or leads elsewhere, and how that is settled.
+//! Trust: written by anybody; keys and values are compared, shown and overruled, never followed.
+
+use crate::{
+    failure::{Step, failed, refused, shown},
+    repo::{Call, Repo, fields, lossy},
+    standing,
+};
+use bulkhead_contract::direct::Class;
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Component, Path, PathBuf},
+};
+
+/// Settings that change what an operation does, in ways that its caller did not ask for: what the tools promise holds in
+/// every repository (contract `direct/hardening.md` §3).
+const PINS: &[&str] = &[
+    "rebase.backend=merge",
+    "rebase.autoStash=false",
+    "rebase.updateRefs=false",
+    "rebase.autoSquash=false",
+    "rebase.rebaseMerges=false",
+    "rebase.forkPoint=false",
+    "rebase.missingCommitsCheck=ignore",
+    "rebase.rescheduleFailedExec=false",
+    "rebase.stat=false",
+    "merge.verifySignatures=false",
+    "merge.autoStash=false",
+    "merge.stat=false",
+    "log.showSignature=false",
+    "push.gpgSign=false",
+    "push.followTags=false",
+    "push.recurseSubmodules=no",
+    "push.useForceIfIncludes=false",
+    "commit.verbose=false",
+    "commit.status=false",
+    "i18n.commitEncoding=UTF-8",
+    "branch.autoSetupMerge=false",
+    "branch.autoSetupRebase=never",
+    "fetch.prune=false",
+    "fetch.pruneTags=false",
+    "fetch.recurseSubmodules=no",
+    "fetch.writeCommitGraph=false",
+    "transfer.bundleURI=false",
+    "submodule.recurse=false",
+    "rerere.enabled=false",
+    "rerere.autoUpdate=false",
+    "core.askPass=",
+    "core.editor=:",
+    "sequence.editor=:",
+    "worktree.guessRemote=false",
+    "checkout.guess=false",
+];
+
+/// What the repository says itself, in the order in which it counts; included files are among it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    own: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// Reads them.
+    pub(crate) fn read(repo: &Repo<'_>) -> Step<Self> {
+        for file in [repo.common_dir.join("config"), repo.git_dir.join("config.worktree")] {
+            includes_stay_inside(repo, &file)?;
+        }
+        let listing = repo
+            .call(["config", "--list", "-z", "--show-scope", "--includes"])
+            .all("The repository's configuration could not be read.")?;
+        let mut own = Vec::new();
+        let mut all = fields(&listing);
+        while let (Some(scope), Some(setting)) = (all.next(), all.next()) {
+            if matches!(scope, b"local" | b"worktree") {
+                own.push(split(setting));
+            }
+        }
+        Ok(Self { own })
+    }
+
+    /// Of these settings.
+    #[cfg(test)]
+    pub(crate) fn of(own: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self { own: own.into_iter().collect() }
+    }
+
+    /// Values of a key, which is written as Git writes it: section and name in small letters.
+    pub(crate) fn all<'s>(&'s self, key: &'s str) -> impl Iterator<Item = &'s str> {
+        self.own.iter().filter(move |(found, _)| found == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The value that counts.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.own.iter().rev().find(|(found, _)| found == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Keys of the form `section.ANYTHING.name`, or `section.name`: each with what stands between.
+    pub(crate) fn family<'s>(&'s self, section: &'s str, name: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        self.own.iter().filter_map(move |(key, _)| {
+            let rest = key.strip_prefix(section)?.strip_prefix('.')?;
+            let between = if rest == name { "" } else { rest.strip_suffix(name)?.strip_suffix('.')? };
+            Some((key.as_str(), between))
+        })
+    }
+
+    /// Every key of a section.
+    pub(crate) fn section<'s>(&'s self, section: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let of = move |key: &str| key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+        self.own.iter().filter(move |(key, _)| of(key)).map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// What every operation is given: fixed settings, and the repository's filters switched off.
+    pub(crate) fn pins(&self, repo: &Repo<'_>) -> Step<Vec<String>> {
+        let mut pins: Vec<String> = PINS.iter().map(|pin| (*pin).to_owned()).collect();
+        for name in ["clean", "smudge", "process"] {
+            for (key, _) in self.family("filter", name) {
+                pins.push(emptied(key, "")?);
+            }
+        }
+        for (key, _) in self.family("filter", "required") {
+            pins.push(emptied(key, "false")?);
+        }
+        // the operator's own come last, so that switching the repository's off does not take them along
+        if repo.allowed.filters {
+            pins.extend(pinned(repo, "filter."));
+        }
+        Ok(pins)
+    }
+
+    /// Refuses where files would be merged by a program that the repository names.
+    pub(crate) fn no_merge_driver(&self, repo: &Repo<'_>) -> Step<()> {
+        let drivers: Vec<_> = self.family("merge", "driver").map(|(_, between)| between.to_owned()).collect();
+        if drivers.is_empty() {
+            return Ok(());
+        }
+        let paths: Vec<_> = repo.entries(false, &[])?.into_iter().map(|entry| entry.path).collect();
+        let merged = repo.attributes("merge", &paths)?;
+        match merged.iter().find(|(_, driver)| drivers.contains(driver)) {
+            None => Ok(()),
+            Some((path, driver)) => refused(
+                format!(
+                    "{} is merged by the program that the repository's own merge.{driver}.driver names; this server runs \
+                     no programs that a repository names. Nothing was done.",
+                    shown(path)
+                ),
+                "Do it with Git itself, or take the setting out of the repository's configuration.",
+            ),
+        }
+    }
+}
+
+/// A setting that overrules this key.
+pub(crate) fn emptied(key: &str, value: &str) -> Step<String> {
+    if key.contains('=') {
+        return refused(
+            format!("The repository's configuration has {}, which cannot be overruled by name.", shown(key)),
+            "Take the setting out of the repository's configuration.",
+        );
+    }
+    Ok(format!("{key}={value}"))
+}
+
+/// The operator's own settings of a section.
+pub(crate) fn pinned(repo: &Repo<'_>, section: &str) -> Vec<String> {
+    let of = |key: &str| key.to_ascii_lowercase().starts_with(section);
+    repo.allowed.pinned.iter().filter(|(key, _)| of(key)).map(|(key, value)| format!("{key}={value}")).collect()
+}
+
+/// The last value of one of the operator's own settings.
+pub(crate) fn operators<'a>(repo: &Repo<'a>, key: &str) -> Option<&'a str> {
+    repo.allowed.pinned.iter().rev().find(|(found, _)| found.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
+}
+
+/// Whether a value switches on, as Git reads booleans.
+pub(crate) fn is_on(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "on") || value.parse::<i64>().is_ok_and(|it| it != 0)
+}
+
+/// `key LF value`; a key alone is on.
+pub(crate) fn split(setting: &[u8]) -> (String, String) {
+    let text = lossy(setting);
+    match text.split_once('\n') {
+        Some((key, value)) => (key.to_owned(), value.to_owned()),
+        None => (text, "true".to_owned()),
+    }
+}
+
+/// Settings of one file or text, without what it includes.
+pub(crate) fn listed(call: Call<'_, '_>) -> Step<Vec<(String, String)>> {
+    Ok(fields(&call.all("The repository's configuration could not be read.")?).map(split).collect())
+}
+
+/// Refuses a configuration that takes in files outside of the repository.
+fn includes_stay_inside(repo: &Repo<'_>, file: &Path) -> Step<()> {
+    let text = standing::bounded(file).unwrap_or_default();
+    if !text.to_ascii_lowercase().contains("[include") {
+        return Ok(());
+    }
+    let listing = listed(repo.call(["config", "--no-includes", "--list", "-z", "--file"]).arg(file))?;
+    let paths = listing
+        .iter()
+        .filter(|(key, _)| key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path"));
+    for (key, value) in paths {
+        let base = file.parent().unwrap_or(&repo.git_dir);
+        let path = flattened(&base.join(OsStr::from_bytes(value.as_bytes())));
+        // a link inside may lead out
+        let path = path.canonicalize().unwrap_or(path);
+        let inside = [&repo.root, &repo.git_dir, &repo.common_dir].iter().any(|place| path.starts_with(place));
+        if !inside || value.starts_with('~') || value.starts_with('%') {
+            return Err(failed(
+                Class::Refused,
+                format!("The repository's configuration takes in {} ({key}), which is outside of it.", shown(value)),
+                "Take the setting out of the repository's configuration, or put it into your own.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A path without `.` and `..`, by its names alone.
+pub(crate) fn flattened(path: &Path) -> PathBuf {
+    let mut flat = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                flat.pop();
+            }
+            other => flat.push(other),
+        }
+    }
+    flat
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_is_found_with_dots_in_its_middle() {
+        let own =
+            [("filter.a.b.clean", "x"), ("filter.clean", "y"), ("filterx.c.clean", "z"), ("filter.d.cleaner", "z")];
+        let settings = Settings { own: own.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec() };
+        assert_eq!(
+            settings.family("filter", "clean").collect::<Vec<_>>(),
+            [("filter.a.b.clean", "a.b"), ("filter.clean", "")]
+        );
+        assert_eq!(settings.get("filter.a.b.clean"), Some("x"));
+    }
+
+    #[test]
+    fn booleans_are_read_as_git_reads_them() {
+        assert!(["true", "Yes", "on", "1", "2"].into_iter().all(is_on));
+        assert!(["false", "no", "off", "0", "", "maybe"].into_iter().all(|value| !is_on(value)));
+    }
+
+    #[test]
+    fn a_path_that_climbs_is_seen_to_leave() {
+        assert_eq!(flattened(Path::new("/r/.git/../../x/./y")), Path::new("/x/y"));
+    }
+}
