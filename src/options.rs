@@ -12,7 +12,7 @@ use bulkhead_contract::{catalogue::Surface, isolation::Demand, limits, tool::Too
 use bulkhead_ipc::edge::{
     Inits,
     read::{Init, OwnerTrust},
-    syntax,
+    syntax, write,
 };
 use bulkhead_supervisor::settings::{LogLevel, OutputSchemas, RootsInvalid, Settings, ToolNames};
 use clap::ValueEnum;
@@ -116,7 +116,9 @@ pub fn settle_on(flags: &Flags, surface: Surface) -> Result<Options, Unusable> {
     };
     let (agents, note) = agents::settle(demand, home.as_deref(), &settings.run_dirs);
     let syntax = syntax::Init { demand, memory: (megabytes << 20).min(SYNTAX_MEMORY) };
-    let inits = Inits { read: init, audit: audit.init.clone(), agents, note, gateway, syntax };
+    // the gate stays closed until the front door that serves the one repository opens it
+    let write = write::Init::closed(demand);
+    let inits = Inits { read: init, audit: audit.init.clone(), agents, note, gateway, syntax, write };
     Ok(Options { settings, inits, audit, ceiling, run_dir, complaints })
 }
 

@@ -54,6 +54,8 @@ pub fn means(options: &Options) -> std::io::Result<Means> {
         syntax: |ends| bulkhead_worker_syntax::run(ends, false),
         note: |ends| bulkhead_worker_agents::run_note(ends, false),
         gateway: |ends| bulkhead_worker_gateway::run(bulkhead_worker_gateway::Ends::Thread(ends)),
+        // both kinds refuse on a thread
+        write: |ends| bulkhead_worker_write::run(ends, false, false, bulkhead_worker_write::operations::perform),
     };
     Ok(Means::Threads { table, inits: Box::new(options.inits.clone()) })
 }

@@ -55,6 +55,11 @@ pub fn run(kind: WorkerKind) -> ExitCode {
             let (source, sink) = pipes(requests, answers);
             bulkhead_worker_syntax::run(WorkerEnds::new(source, sink), true);
         }
+        WorkerKind::Write | WorkerKind::WriteNet => {
+            let (source, sink) = pipes(requests, answers);
+            let perform = bulkhead_worker_write::operations::perform;
+            bulkhead_worker_write::run(WorkerEnds::new(source, sink), kind == WorkerKind::WriteNet, true, perform);
+        }
         WorkerKind::Gateway => {
             let dialler = match bulkhead_sandbox::inherited::holder_socket() {
                 Ok(socket) => socket,

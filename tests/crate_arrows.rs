@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "bulkhead-worker-gateway",
             "bulkhead-worker-read",
             "bulkhead-worker-syntax",
+            "bulkhead-worker-write",
         ],
     ),
 ];

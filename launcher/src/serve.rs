@@ -12,7 +12,9 @@ use bulkhead_ipc::{
     codec,
     edge::{
         WorkerKind,
-        launcher::{End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, MAX_STATUS, StatusOf, TOO_FAST, ToLauncher},
+        launcher::{
+            CLOSED_GATE, End, FromLauncher, MAX_PACKET, MAX_SPAWN_PATH, MAX_STATUS, StatusOf, TOO_FAST, ToLauncher,
+        },
     },
 };
 use bulkhead_sandbox::{
@@ -64,6 +66,9 @@ pub fn start(table: Table) -> io::Result<Forked> {
 pub fn serve(socket: OwnedFd, image: Image, table: Table) -> i32 {
     // what is missing here is seen by the supervisor, which asks for the status of this process
     let _ = jail::launcher::launcher(table.empty_roots());
+    // a worker that writes starts programs, which must not go on when it is gone; on a kernel that cannot, none of them is
+    // ours to end, and they end by the loss of their streams
+    let _ = children::take_in_orphans();
     let end = match Launcher::new(socket, image, table) {
         Ok(mut launcher) => {
             let end = launcher.run();
@@ -206,7 +211,11 @@ impl Launcher {
     }
 
     fn reap(&mut self) -> Result<(), Stop> {
-        for (pid, ended) in self.deaths.drain() {
+        let dead = self.deaths.drain();
+        // before anybody hears that the worker is gone: the next one may work where its programs did
+        let gone = |pid: i32| dead.iter().any(|(dead, _)| *dead == pid);
+        children::end_strays(|pid| self.children.contains(&pid) && !gone(pid));
+        for (pid, ended) in dead {
             if self.auditor.as_ref().is_some_and(|(auditor, _)| *auditor == pid) {
                 self.auditor = None;
             }
@@ -258,7 +267,10 @@ impl Launcher {
         if self.children.len() >= MAX_CHILDREN {
             return Err(Stop::Violation(format!("a worker beyond the {MAX_CHILDREN} that may live")));
         }
-        let started = if self.rate.take(Instant::now()) {
+        let started = if kind.writes() && !self.table.writes() {
+            // the gate is closed: nothing that a supervisor says opens it
+            Err(SpawnError { step: CLOSED_GATE, errno: Errno::EPERM as i32 })
+        } else if self.rate.take(Instant::now()) {
             self.start_worker(kind, path)
         } else {
             Err(SpawnError { step: TOO_FAST, errno: Errno::EAGAIN as i32 })
@@ -303,7 +315,12 @@ impl Launcher {
         let (step, taken) = match kind {
             WorkerKind::Audit => ("socket of the ledger", self.auditor.is_some()),
             WorkerKind::Gateway => ("socket of the gateway", self.caller.is_some()),
-            WorkerKind::Read | WorkerKind::Agents | WorkerKind::Note | WorkerKind::Syntax => {
+            WorkerKind::Read
+            | WorkerKind::Agents
+            | WorkerKind::Note
+            | WorkerKind::Syntax
+            | WorkerKind::Write
+            | WorkerKind::WriteNet => {
                 return Ok((Peer::None, None));
             }
         };
@@ -372,18 +389,17 @@ impl Launcher {
             let _ = children::kill_child(*pid);
         }
         let deadline = Instant::now() + LAST_WAIT;
-        while !self.children.is_empty() {
+        loop {
             for (pid, _) in self.deaths.drain() {
                 self.children.remove(&pid);
             }
+            let strays = children::end_strays(|pid| self.children.contains(&pid));
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if self.children.is_empty() && strays == 0 || left.is_zero() {
                 break;
             }
             let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
-            if !self.children.is_empty() {
-                let _ = poll(&mut [PollFd::new(self.deaths.fd(), PollFlags::POLLIN)], timeout);
-            }
+            let _ = poll(&mut [PollFd::new(self.deaths.fd(), PollFlags::POLLIN)], timeout);
         }
     }
 }

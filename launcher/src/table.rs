@@ -52,6 +52,12 @@ impl Table {
         self.0.read.empty_root
     }
 
+    /// Whether the gate is open: whether there is a repository that may be written.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.0.write.allowed.is_some()
+    }
+
     /// Where the ledger lies; `None` where there is none.
     #[cfg(target_os = "linux")]
     pub(crate) fn ledger(&self) -> Option<std::path::PathBuf> {
@@ -84,7 +90,7 @@ mod tests {
         edge::{
             agents, audit, gateway, note,
             read::{Init, OwnerTrust, ToRead},
-            syntax,
+            syntax, write,
         },
     };
 
@@ -95,7 +101,7 @@ mod tests {
         let note = note::Init { demand, dir: None, pid: 1, memory: 1 << 28 };
         let syntax = syntax::Init { demand, memory: 1 << 28 };
         let gateway = gateway::Init { demand, address: None, token: None, memory: 1 << 28 };
-        Inits { read: init(ceiling), audit, agents, note, gateway, syntax }
+        Inits { read: init(ceiling), audit, agents, note, gateway, syntax, write: write::Init::closed(demand) }
     }
 
     fn init(ceiling: usize) -> Init {

@@ -6,6 +6,7 @@ use nix::sys::signal::{SigHandler, SigSet, Signal, kill, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
@@ -66,6 +67,42 @@ impl Deaths {
     }
 }
 
+/// From now on orphans among the descendants of this process become its children, whatever they have done to get away, so
+/// that [`end_strays`] can end them.
+///
+/// # Errors
+/// A kernel older than 3.4.
+pub fn take_in_orphans() -> io::Result<()> {
+    Ok(crate::early::set(libc::PR_SET_CHILD_SUBREAPER, 1)?)
+}
+
+/// Ends every child that `known` does not know: what a child left behind that had programs of its own. Theirs become
+/// children in turn, and their deaths are told by [`Deaths`], so this is called after each death. Gives how many there
+/// were. For a process with one thread.
+pub fn end_strays(known: impl Fn(i32) -> bool) -> usize {
+    let strays: Vec<i32> = own_children().into_iter().filter(|pid| !known(*pid)).collect();
+    strays.into_iter().filter(|pid| kill_child(*pid).is_ok()).count()
+}
+
+/// All children of this process's one thread, those that have ended and were not waited for among them.
+fn own_children() -> Vec<i32> {
+    if let Ok(text) = fs::read_to_string("/proc/thread-self/children") {
+        return text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+    }
+    // a kernel that does not list them; the fourth word of a process's state is its parent, behind a name in parentheses
+    let own = Pid::this().as_raw();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|pid: &i32| {
+            let state = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let text = String::from_utf8_lossy(&state);
+            let parent = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+            parent == Some(own)
+        })
+        .collect()
+}
+
 /// Ends a child at once. Only for pids of this process's own children that [`Deaths::drain`] has not reported: until then
 /// the number cannot belong to anybody else.
 ///
@@ -123,6 +160,24 @@ mod tests {
         assert!(await_end(pid, Duration::from_secs(60)));
         assert!(child.wait().is_err(), "not even a zombie is left");
         assert!(await_end(pid, Duration::ZERO) && await_end(-1, Duration::ZERO), "no child of ours");
+    }
+
+    #[test]
+    fn what_a_child_leaves_behind_is_ended_and_what_is_known_is_left() {
+        use crate::trial::{ensure, passes};
+        passes(|| {
+            let text = |error: io::Error| error.to_string();
+            take_in_orphans().map_err(text)?;
+            let kept = Command::new("cat").stdin(Stdio::piped()).spawn().map_err(text)?;
+            let kept_pid = kept.id().cast_signed();
+            // it leaves its session and its parent, and would go on for a minute
+            let leaves = Command::new("sh").args(["-c", "setsid sleep 60 & echo $!"]).stderr(Stdio::null()).output();
+            let stray: i32 = String::from_utf8_lossy(&leaves.map_err(text)?.stdout).trim().parse().unwrap_or(0);
+            ensure(stray > 1, "no stray")?;
+            ensure(end_strays(|pid| pid == kept_pid) == 1, "not one stray")?;
+            ensure(await_end(stray, Duration::from_secs(60)), "it goes on")?;
+            ensure(own_children() == [kept_pid], format!("{:?}", own_children()))
+        });
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod steps;
 pub mod supervisor;
 pub mod syntax;
 pub mod tried;
+pub mod write;
 
 use crate::enforced::Enforced;
 use crate::layers::{name, seccomp};

@@ -32,6 +32,8 @@ mod layers;
 pub mod policy;
 #[cfg(all(target_os = "linux", feature = "probes"))]
 pub mod probe;
+#[cfg(target_os = "linux")]
+pub mod program;
 pub mod secret;
 #[cfg(target_os = "linux")]
 pub mod signals;

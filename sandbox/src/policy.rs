@@ -11,6 +11,7 @@ pub mod note;
 pub mod read;
 pub mod supervisor;
 pub mod syntax;
+pub mod write;
 
 /// One system call, by libc's number for this architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +33,8 @@ pub struct Row {
 pub enum Check {
     /// The low 32 bits are this.
     Is(u8, Value),
+    /// The low 32 bits are not this.
+    IsNot(u8, Value),
     /// All 64 bits are zero.
     Null(u8),
     /// Of the low 32 bits, those of the mask are these.
@@ -93,11 +96,23 @@ const fn is(argument: u8, number: libc::c_int) -> Check {
     Check::Is(argument, Value::Number(number.cast_unsigned()))
 }
 
+/// The argument is another number.
+const fn is_not(argument: u8, number: libc::c_int) -> Check {
+    Check::IsNot(argument, Value::Number(number.cast_unsigned()))
+}
+
+/// All of these bits are set.
+const fn with(argument: u8, mask: libc::c_int) -> Check {
+    Check::Bits { argument, mask: mask.cast_unsigned(), are: mask.cast_unsigned() }
+}
+
 /// The tables of one kind of process.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
     /// What it may do; everything else answers ENOSYS. `None` for the launcher, whose children inherit its filters.
     pub allow: Option<&'static [&'static [Row]]>,
+    /// What answers EACCES, for a process without an allow-list: calls that what it runs may try and go on without.
+    pub refuse: Option<&'static [&'static [Row]]>,
     /// What ends it; `None` for a process whose allow-list refuses the same by an error.
     pub kill: Option<&'static [&'static [Row]]>,
 }
@@ -109,7 +124,7 @@ mod tests {
     use seccompiler::TargetArch;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const KINDS: [(&str, Policy); 9] = [
+    const KINDS: [(&str, Policy); 11] = [
         ("read", read::POLICY),
         ("audit", audit::POLICY),
         ("agents, looking", agents::LOOKING),
@@ -119,6 +134,8 @@ mod tests {
         ("syntax", syntax::POLICY),
         ("supervisor", supervisor::POLICY),
         ("launcher", launcher::POLICY),
+        ("write", write::POLICY),
+        ("write-net", write::NET),
     ];
 
     fn rows(tables: &'static [&'static [Row]]) -> impl Iterator<Item = &'static Row> {
@@ -135,6 +152,10 @@ mod tests {
                     let kill = seccomp::kill(tables, &live, arch);
                     assert!(kill.is_ok_and(|program| (10..4096).contains(&program.len())), "kill list of {kind}");
                 }
+                if let Some(tables) = policy.refuse {
+                    let refuse = seccomp::refuse(tables, &live, arch);
+                    assert!(refuse.is_ok_and(|program| (10..4096).contains(&program.len())), "refusals of {kind}");
+                }
                 if let Some(tables) = policy.allow {
                     let allow = seccomp::allow(tables, &live, arch);
                     assert!(allow.is_ok_and(|program| (10..4096).contains(&program.len())), "allow list of {kind}");
@@ -146,7 +167,8 @@ mod tests {
     #[test]
     fn no_row_is_there_twice_or_beside_one_that_covers_it() {
         for (kind, policy) in KINDS {
-            for tables in [policy.allow.unwrap_or_default(), policy.kill.unwrap_or_default()] {
+            let lists = [policy.allow, policy.refuse, policy.kill];
+            for tables in lists.map(Option::unwrap_or_default) {
                 let mut by_call: BTreeMap<Call, Vec<&[Check]>> = BTreeMap::new();
                 for row in rows(tables) {
                     by_call.entry(row.call).or_default().push(row.when);
@@ -164,7 +186,7 @@ mod tests {
     #[test]
     fn every_row_says_why() {
         for (kind, policy) in KINDS {
-            for row in rows(policy.allow.unwrap_or_default()).chain(rows(policy.kill.unwrap_or_default())) {
+            for row in [policy.allow, policy.refuse, policy.kill].into_iter().flatten().flat_map(rows) {
                 assert!(row.why.split_whitespace().count() >= 2, "{kind}: {:?} gives no reason", row.call);
             }
         }
@@ -173,7 +195,14 @@ mod tests {
     #[test]
     fn nothing_is_both_allowed_and_fatal() {
         for (kind, policy) in KINDS {
-            let worst: &[&[Row]] = &[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS];
+            let worst: &[&[Row]] = &[
+                never::EVERYWHERE,
+                never::NO_PROGRAMS,
+                never::NO_PROGRAMS_LEGACY,
+                never::CONFINED,
+                never::CONFINED_LEGACY,
+                never::NO_SOCKETS,
+            ];
             let fatal: BTreeSet<Call> = worst.iter().flat_map(|table| table.iter()).map(|row| row.call).collect();
             for row in rows(policy.allow.unwrap_or_default()) {
                 assert!(!fatal.contains(&row.call), "{kind}: {:?} is allowed and fatal", row.call);

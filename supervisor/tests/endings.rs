@@ -82,7 +82,15 @@ async fn each_ends_as_expected(carrier: impl Fn() -> Rc<dyn Carrier>) {
 
 fn threads() -> Rc<dyn Carrier> {
     Rc::new(Threads::new(
-        WorkerTable { read: thread_main, audit: drop, agents: drop, note: drop, gateway: drop, syntax: drop },
+        WorkerTable {
+            read: thread_main,
+            audit: drop,
+            agents: drop,
+            note: drop,
+            gateway: drop,
+            syntax: drop,
+            write: drop,
+        },
         inits(),
     ))
 }

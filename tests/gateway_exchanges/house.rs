@@ -6,7 +6,7 @@ use bulkhead_contract::isolation::{Demand, Report, Row};
 use bulkhead_ipc::edge::{
     Inits, agents, audit,
     gateway::{Exchange, Init, Method, Outcome},
-    note, read, syntax,
+    note, read, syntax, write,
 };
 use bulkhead_launcher::Table;
 use bulkhead_sandbox::{inherited, spawn};
@@ -122,6 +122,7 @@ impl House {
                     note: |_| (),
                     syntax: |_| (),
                     gateway: |ends| bulkhead_worker_gateway::run(Ends::Thread(ends)),
+                    write: |_| (),
                 };
                 let mut inits = inits(*address, None);
                 inits.gateway.demand = Demand::Off;
@@ -241,6 +242,7 @@ fn inits(address: SocketAddr, token: Option<&PathBuf>) -> Inits {
         note: note::Init { demand, dir: None, pid: 1, memory: MEMORY },
         syntax: syntax::Init { demand, memory: MEMORY },
         gateway: Init { demand, address: Some(address), token, memory: MEMORY },
+        write: write::Init::closed(demand),
     }
 }
 

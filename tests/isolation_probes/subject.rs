@@ -8,7 +8,7 @@ use bulkhead_ipc::{
     edge::{
         Inits, agents, audit, dialler, gateway, note,
         read::{Init, OwnerTrust, ToRead},
-        syntax,
+        syntax, write,
     },
     frame,
 };
@@ -73,7 +73,8 @@ pub fn inits(read: Init) -> Inits {
     let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: MEMORY };
     let syntax = syntax::Init { demand: Demand::Required, memory: MEMORY };
     let gateway = gateway::Init { demand: Demand::Required, address: None, token: None, memory: MEMORY };
-    Inits { read, audit: audit_init(), agents, note, gateway, syntax }
+    let write = write::Init::closed(Demand::Required);
+    Inits { read, audit: audit_init(), agents, note, gateway, syntax, write }
 }
 
 /// worker-read, started by the launcher.

@@ -1,7 +1,7 @@
 //! What each kind of worker is told first: the one list of kinds that launcher, threads and front door share.
 //! Trust: built by the front door from the command line; the only later addition is an opaque path.
 
-use super::{WorkerKind, agents, audit, gateway, note, read, syntax};
+use super::{WorkerKind, agents, audit, gateway, note, read, syntax, write};
 use crate::{Error, codec};
 
 /// The first message of each kind.
@@ -19,6 +19,8 @@ pub struct Inits {
     pub note: note::Init,
     /// Of worker-gateway.
     pub gateway: gateway::Init,
+    /// Of worker-write, both kinds.
+    pub write: write::Init,
 }
 
 impl Inits {
@@ -34,6 +36,8 @@ impl Inits {
             WorkerKind::Syntax => codec::encode(&syntax::ToSyntax::Init(Box::new(self.syntax.clone()))),
             WorkerKind::Note => codec::encode(&note::ToNote::Init(Box::new(self.note.clone()))),
             WorkerKind::Gateway => codec::encode(&gateway::ToGateway::Init(Box::new(self.gateway.clone()))),
+            WorkerKind::Write => codec::encode(&write::ToWrite::Init(Box::new(self.write.clone().without_network()))),
+            WorkerKind::WriteNet => codec::encode(&write::ToWrite::Init(Box::new(self.write.clone()))),
         }
     }
 }

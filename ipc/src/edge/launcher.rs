@@ -8,6 +8,8 @@ use bincode::{Decode, Encode};
 pub const MAX_PACKET: usize = 40 * 1024;
 /// The step of a spawn that failed only because there were too many just before.
 pub const TOO_FAST: &str = "rate";
+/// The step of a spawn that failed because no repository may be written: the operator did not open the gate.
+pub const CLOSED_GATE: &str = "write gate";
 /// Bytes of the longest path that a spawn may carry (the contract's bound on `repoPath`).
 pub const MAX_SPAWN_PATH: usize = 32 * 1024;
 /// Bytes of `/proc/PID/status` that are passed on.
@@ -70,7 +72,7 @@ pub enum FromLauncher {
         ticket: u32,
         /// `errno` of the call that failed.
         errno: i32,
-        /// Which call failed, or [`TOO_FAST`].
+        /// Which call failed, or [`TOO_FAST`] or [`CLOSED_GATE`].
         step: String,
     },
     /// A child ended, asked for or not; said once for every child.

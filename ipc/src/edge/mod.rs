@@ -34,21 +34,27 @@ pub enum WorkerKind {
     Note,
     /// Talks to the application behind the gateway's address.
     Gateway,
+    /// Changes the one repository that may be written, by running Git without a network.
+    Write,
+    /// The same with a network, for fetch and push.
+    WriteNet,
 }
 
 impl WorkerKind {
     /// All kinds, in the order of the launcher's table.
-    pub const ALL: [WorkerKind; 6] = [
+    pub const ALL: [WorkerKind; 8] = [
         WorkerKind::Read,
         WorkerKind::Audit,
         WorkerKind::Agents,
         WorkerKind::Note,
         WorkerKind::Syntax,
         WorkerKind::Gateway,
+        WorkerKind::Write,
+        WorkerKind::WriteNet,
     ];
 
     /// Name of the policy, the edge and the process, without the `worker-` prefix; of the crate too, but for the note, which
-    /// is a second kind of process of worker-agents.
+    /// is a second kind of process of worker-agents, and for `write-net`, a second kind of worker-write.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,6 +64,8 @@ impl WorkerKind {
             WorkerKind::Syntax => "syntax",
             WorkerKind::Note => "note",
             WorkerKind::Gateway => "gateway",
+            WorkerKind::Write => "write",
+            WorkerKind::WriteNet => "write-net",
         }
     }
 
@@ -65,6 +73,12 @@ impl WorkerKind {
     #[must_use]
     pub fn takes_a_path(self) -> bool {
         self == WorkerKind::Read
+    }
+
+    /// Whether it runs Git in a repository: a launcher without the gate's row in its table starts none of these.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, WorkerKind::Write | WorkerKind::WriteNet)
     }
 
     /// The kind of that name.

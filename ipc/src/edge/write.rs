@@ -14,11 +14,17 @@ use bulkhead_contract::{
 
 /// What such a worker hears.
 pub type ToWrite = ToErrand<Init, Operation>;
+/// Its whole answer; travels encoded, in pieces.
+pub type Answer = super::errand::ErrandAnswer<Outcome>;
 
 /// Bytes of all texts of one operation at most, content of a resolution included.
 pub const MAX_OPERATION: usize = 12 << 20;
 /// Characters of a reason that a worker gives at most.
 pub const MAX_REASON: usize = 8_000;
+/// Bytes of a name or path in an answer at most.
+pub const MAX_NAME: usize = 4_096;
+/// Notes, unmerged paths and skipped hooks in an answer at most, of each.
+pub const MAX_LIST: usize = 100;
 /// Restore points that one answer lists.
 pub const MAX_POINTS: usize = 200;
 
@@ -31,6 +37,37 @@ pub struct Init {
     pub memory: u64,
     /// The repository, the programs and the settings; `None` where the gate is closed, and such a worker refuses all.
     pub allowed: Option<Box<Allowed>>,
+}
+
+impl Init {
+    /// Of a server whose gate is closed.
+    #[must_use]
+    pub fn closed(demand: Demand) -> Self {
+        Self { demand, memory: 0, allowed: None }
+    }
+
+    /// The same without anything that only fetch and push need: what a worker is not told, it cannot give away.
+    #[must_use]
+    pub fn without_network(mut self) -> Self {
+        if let Some(allowed) = &mut self.allowed {
+            allowed.ssh_command = None;
+            allowed.pinned.retain(|(key, _)| !is_of_network(key));
+            let programs = &mut allowed.programs;
+            programs.network_files.clear();
+            programs.network_shared.clear();
+            programs.network_ports.clear();
+            programs.ssh_agent = None;
+        }
+        self
+    }
+}
+
+/// Whether a key of the operator's configuration is for fetch and push alone.
+#[must_use]
+pub fn is_of_network(key: &str) -> bool {
+    let section = key.split('.').next().unwrap_or_default();
+    ["credential", "http", "ssh", "url"].iter().any(|known| section.eq_ignore_ascii_case(known))
+        || key.eq_ignore_ascii_case("core.sshCommand")
 }
 
 /// The one repository that may be written, and with what. Every path is absolute and canonical.
@@ -76,6 +113,12 @@ pub struct Programs {
     pub shared: Vec<Vec<u8>>,
     /// Files and directories that fetch and push read besides: names, certificates, the user's own ssh files.
     pub network_shared: Vec<Vec<u8>>,
+    /// The socket of the operator's ssh agent, for fetch and push.
+    pub ssh_agent: Option<Vec<u8>>,
+    /// Ports that fetch and push may connect to besides those of the remotes: what the operator's ssh configuration names.
+    pub network_ports: Vec<u16>,
+    /// The operator's `TZ`, so that commits have the hour that the operator's own have.
+    pub time_zone: Option<String>,
 }
 
 /// One write. Names are of branches, tags or revisions as the contract's rules let them pass; paths are relative to the
@@ -215,6 +258,40 @@ pub enum Outcome {
     Done(Box<Done>),
     /// It is not.
     Failed(Box<Failed>),
+}
+
+impl Outcome {
+    /// Whether it keeps to the bounds of this edge.
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
+        let short = |text: &String| text.chars().count() <= MAX_REASON;
+        let name = |text: &String| text.len() <= MAX_NAME;
+        match self {
+            Outcome::Done(done) => {
+                done.points.len() <= MAX_POINTS
+                    && done.points.iter().all(Point::is_bounded)
+                    && done.hooks_skipped.len() <= MAX_LIST
+                    && done.hooks_skipped.iter().all(name)
+                    && done.notes.len() <= MAX_LIST
+                    && done.notes.iter().all(short)
+                    && done.restore_point.iter().chain(&done.id).all(name)
+            }
+            Outcome::Failed(failed) => {
+                short(&failed.reason)
+                    && short(&failed.next)
+                    && failed.unmerged.len() <= MAX_LIST
+                    && failed.unmerged.iter().all(name)
+                    && failed.restore_point.iter().all(name)
+            }
+        }
+    }
+}
+
+impl Point {
+    fn is_bounded(&self) -> bool {
+        let texts = [Some(&self.id), Some(&self.before), self.branch.as_ref(), self.head.as_ref()];
+        texts.into_iter().flatten().all(|text| text.len() <= MAX_NAME)
+    }
 }
 
 /// What was done. Fields that an operation does not have are empty.

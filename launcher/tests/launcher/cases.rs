@@ -192,12 +192,16 @@ fn violations() {
     let with_a_tail = [encode(&spawn(3)), vec![0]].concat();
     let packets = [
         ("garbage", b"\xff\xff\xff".to_vec()),
-        ("an unknown kind", b"\x00\x01\x07\x00".to_vec()),
+        ("an unknown kind", b"\x00\x01\x09\x00".to_vec()),
         ("bytes after the request", with_a_tail),
         ("a path too long", encode(&spawn(MAX_SPAWN_PATH + 1))),
         (
             "a path for the one that records",
             encode(&ToLauncher::Spawn { ticket: 1, kind: WorkerKind::Audit, path: Some(b"/a".to_vec()) }),
+        ),
+        (
+            "a path for one that writes",
+            encode(&ToLauncher::Spawn { ticket: 1, kind: WorkerKind::Write, path: Some(b"/a".to_vec()) }),
         ),
         ("a packet too long", vec![0; MAX_PACKET + 1]),
         ("a kill of a group", encode(&ToLauncher::Kill { pid: 0 })),

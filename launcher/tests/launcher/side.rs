@@ -9,7 +9,7 @@ use bulkhead_ipc::{
         launcher::{FromLauncher, MAX_PACKET, ToLauncher},
         note,
         read::{Init, OwnerTrust, ToRead},
-        syntax,
+        syntax, write,
     },
     frame,
 };
@@ -58,7 +58,8 @@ pub fn inits() -> Inits {
     let note = note::Init { demand: Demand::Required, dir: None, pid: 1, memory: 1 << 28 };
     let syntax = syntax::Init { demand: Demand::Required, memory: 1 << 28 };
     let gateway = gateway::Init { demand: Demand::Required, address: None, token: None, memory: 1 << 28 };
-    Inits { read: init(), audit: audit_init(), agents, note, gateway, syntax }
+    let write = write::Init::closed(Demand::Required);
+    Inits { read: init(), audit: audit_init(), agents, note, gateway, syntax, write }
 }
 
 /// A running launcher.

@@ -44,7 +44,7 @@ impl AgentsJail {
     /// [`Short`] when `demand_required` and Landlock or the filter is missing or does not bite.
     pub fn read(mut self, dirs: Vec<OwnedFd>, files: Vec<OwnedFd>) -> Result<Enforced, Short> {
         self.seen.keeps = "the listed stores";
-        self.seen.enter(landlock::restrict_to(Open { dirs, files, written: Vec::new() }));
+        self.seen.enter(landlock::restrict_to(Open { dirs, files, ..Open::default() }));
         self.seen.try_outside();
         // where the first filter is missing, so is the second
         if self.seen.allow.on().is_some() {

@@ -69,6 +69,8 @@ pub(super) struct Seen {
     pub kill: Step<usize>,
     /// The filter that answers ENOSYS, with the number of its calls.
     pub allow: Step<usize>,
+    /// The filter that answers EACCES, of a process without an allow-list, with the number of its calls.
+    pub refuse: Step<usize>,
     /// What a call that the filter refuses answered.
     pub bite: String,
     /// Flags and limits, read before the filter forbids to ask.
@@ -90,6 +92,7 @@ impl Seen {
             capabilities: Step::NotReached("capabilities: not reached"),
             kill: Step::NotReached("seccomp: not reached"),
             allow: Step::NotReached("seccomp: allow-list not reached"),
+            refuse: Step::NotReached("seccomp: no list of refusals"),
             bite: String::new(),
             standing: rlimits::standing(),
             takes_paths,
@@ -155,7 +158,9 @@ impl Seen {
 
     /// Whether a filter that was asked for is missing.
     pub(super) fn seccomp_missing(&self) -> bool {
-        matches!(self.kill, Step::Failed(_)) || matches!(self.allow, Step::Failed(_))
+        matches!(self.kill, Step::Failed(_))
+            || matches!(self.allow, Step::Failed(_))
+            || matches!(self.refuse, Step::Failed(_))
     }
 
     /// Whether nothing holds files.
@@ -278,6 +283,69 @@ impl Seen {
                 format!("dumpable {}; {seccomp}", u8::from(self.standing.dumpable)),
             ),
             row("kernel-surface", &[self.kill_list()], filter, seccomp),
+        ]
+        .into_iter()
+        .chain(self.everywhere())
+        .collect::<Vec<_>>()
+        .into()
+    }
+
+    /// The report of a process that runs Git in one repository; `ports` are the ones that it may connect to, where it has a
+    /// network.
+    pub(super) fn writing(&self, programs: usize, ports: Option<&str>) -> Enforced {
+        let filter = self.seccomp_missing();
+        let refused = || self.refuse.on().map(|_| "seccomp".to_owned());
+        let killed = || self.kill.on().map(|_| "seccomp(kill)".to_owned());
+        let files = self.files_missing();
+        let landlock = self.landlock_evidence();
+        let seccomp = match (&self.kill, &self.refuse) {
+            (Step::On(fatal), Step::On(refused)) => {
+                format!("{refused} calls refused, {fatal} end the process; {}", self.bite)
+            }
+            (Step::On(_), refuse) => refuse.why_not(),
+            (kill, _) => kill.why_not(),
+        };
+        let scope = self.landlock(since::SCOPES).map(|layer| layer.replace("landlock", "landlock-scope"));
+        let tcp = match ports {
+            None => row("network-tcp", &[refused(), self.landlock(since::TCP)], filter, seccomp.clone()),
+            Some(ports) => row("network-tcp", &[self.landlock(since::TCP)], false, format!("any host on {ports}")),
+        };
+        let unix = match ports {
+            None => row("network-unix", &[refused(), self.landlock(since::UNIX_PATHS)], filter, seccomp.clone()),
+            Some(_) => row(
+                "network-unix",
+                &[self.landlock(since::UNIX_PATHS)],
+                false,
+                "stream sockets by path, for the ssh agent".into(),
+            ),
+        };
+        vec![
+            row("files-outside-roots", &[self.landlock(1)], files, landlock.clone()),
+            row("writes", &[self.landlock(1)], files, format!("outside of what it {landlock}")),
+            row(
+                "metadata-outside-roots",
+                &[],
+                false,
+                "stat and readlink answer for any path; modes and times of the user's files can be changed".into(),
+            ),
+            row(
+                "exec",
+                &[self.landlock(1)],
+                files,
+                format!("{programs} files may be executed, none beneath the repository"),
+            ),
+            tcp,
+            row("network-udp", &[refused(), self.landlock(since::UDP)], filter, seccomp.clone()),
+            unix,
+            row("network-other", &[refused()], filter, seccomp.clone()),
+            row("signals", &[scope], false, landlock),
+            row(
+                "ptrace-and-proc",
+                &[killed(), self.landlock(1), (!self.standing.dumpable).then(|| "not-dumpable".into())],
+                filter,
+                format!("dumpable {}; {seccomp}", u8::from(self.standing.dumpable)),
+            ),
+            row("kernel-surface", &[killed()], filter, seccomp),
         ]
         .into_iter()
         .chain(self.everywhere())

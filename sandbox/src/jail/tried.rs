@@ -38,6 +38,42 @@ pub fn self_probe(parent: i32) -> Vec<Row> {
     ]
 }
 
+/// The same for a process that may start Git and change a repository, of either kind.
+#[must_use]
+pub fn probe_of_writer(parent: i32) -> Vec<Row> {
+    let opens = |path: &str, flags| open(path, flags | OFlag::O_CLOEXEC, Mode::empty()).map(drop);
+    let makes =
+        |family, kind, protocol: Option<SockProtocol>| socket(family, kind, SockFlag::SOCK_CLOEXEC, protocol).map(drop);
+    let open_to = |row: Row| Row { sufficient: true, ..row };
+    vec![
+        row("files-outside-roots", "open of /etc to read", opens("/etc", OFlag::O_RDONLY | OFlag::O_DIRECTORY)),
+        // everybody may, where nothing stands in the way
+        row("writes", "open of /dev/full to write", opens("/dev/full", OFlag::O_WRONLY)),
+        open_to(row("metadata-outside-roots", "stat of /etc", stat("/etc").map(drop))),
+        row("exec", "a program of its own", program("/proc/self/exe")),
+        // the kind with a network has these, to the ports that its report names
+        open_to(row("network-tcp", "a TCP socket", makes(AddressFamily::Inet, SockType::Stream, None))),
+        row("network-udp", "a UDP socket", makes(AddressFamily::Inet, SockType::Datagram, None)),
+        open_to(row("network-unix", "a UNIX socket", makes(AddressFamily::Unix, SockType::Stream, None))),
+        row(
+            "network-other",
+            "a netlink socket",
+            makes(AddressFamily::Netlink, SockType::Raw, Some(SockProtocol::NetlinkRoute)),
+        ),
+        // a matter of the kernel's version, as the report says
+        open_to(row("signals", "asking after the parent by kill", kill(Pid::from_raw(parent.max(1)), None))),
+        row("kernel-surface", "a namespace of its own by clone", clone_with(libc::CLONE_NEWUSER)),
+    ]
+}
+
+/// Starts a program in a process of its own.
+fn program(path: &str) -> nix::Result<()> {
+    match std::process::Command::new(path).arg("--version").output() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))),
+    }
+}
+
 fn row(capability: &'static str, tried: &str, answer: nix::Result<()>) -> Row {
     let (enforcer, evidence) = match answer {
         Ok(()) => (NONE.to_owned(), format!("{tried}: succeeded")),
@@ -48,11 +84,16 @@ fn row(capability: &'static str, tried: &str, answer: nix::Result<()>) -> Row {
 
 /// Starts a process, which leaves at once.
 fn process() -> nix::Result<()> {
+    clone_with(0)
+}
+
+/// The same with flags besides.
+fn clone_with(flags: libc::c_int) -> nix::Result<()> {
     let zero = 0 as libc::c_long;
-    // SAFETY: with no flags but the signal and no stack this is fork by the call that filters see; the child makes one
+    // SAFETY: with no flags that share anything and no stack this is fork by the call that filters see; the child makes one
     // async-signal-safe call.
     let answer = Errno::result(unsafe {
-        libc::syscall(libc::SYS_clone, libc::c_long::from(libc::SIGCHLD), zero, zero, zero, zero)
+        libc::syscall(libc::SYS_clone, libc::c_long::from(libc::SIGCHLD | flags), zero, zero, zero, zero)
     })?;
     match i32::try_from(answer) {
         // SAFETY: leaves at once.

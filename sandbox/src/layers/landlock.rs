@@ -3,7 +3,7 @@
 
 use super::{Missing, name};
 use ::landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, CreateRulesetError, PathBeneath,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, CreateRulesetError, NetPort, PathBeneath,
     RestrictSelfAttr, RestrictSelfError, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use nix::errno::Errno;
@@ -66,6 +66,23 @@ pub struct Open {
     pub files: Vec<OwnedFd>,
     /// Directories in which regular files may be read, made, written, renamed within the directory, and removed.
     pub written: Vec<OwnedFd>,
+    /// Directories beneath which everything may be done with files, directories and links but executing them.
+    pub changed: Vec<OwnedFd>,
+    /// Single regular files that may be read and executed.
+    pub executed: Vec<OwnedFd>,
+    /// Devices that may be read and written.
+    pub devices: Vec<OwnedFd>,
+    /// UNIX sockets by path that may be connected to.
+    pub sockets: Vec<OwnedFd>,
+}
+
+/// To which TCP ports, of whatever host, a process may connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ports<'a> {
+    /// To these; no UDP where the kernel can refuse it.
+    These(&'a [u16]),
+    /// This domain does not say; a later one does.
+    NotYet,
 }
 
 /// The kernel's ABI version, asked for directly: libraries report the three ways of not having it alike.
@@ -103,7 +120,7 @@ pub fn version() -> Result<u32, Missing> {
 /// Not even ABI 1 could be enforced; nothing changed.
 pub fn restrict(readable: Readable<'_>) -> Result<Domain, Missing> {
     version()?;
-    enter(&Rules::open(readable))
+    enter(&Rules::open(readable), Ports::These(&[]))
 }
 
 /// The same for directories and files that are open already, so that no path is looked up again.
@@ -111,16 +128,23 @@ pub fn restrict(readable: Readable<'_>) -> Result<Domain, Missing> {
 /// # Errors
 /// As [`restrict`].
 pub fn restrict_to(open: Open) -> Result<Domain, Missing> {
-    let Open { dirs, files, written } = open;
-    enter(&Rules { dirs, files, written, skipped: 0 })
+    restrict_with(open, Ports::These(&[]))
 }
 
-fn enter(rules: &Rules) -> Result<Domain, Missing> {
+/// The same with a word about ports.
+///
+/// # Errors
+/// As [`restrict`].
+pub fn restrict_with(open: Open, ports: Ports<'_>) -> Result<Domain, Missing> {
+    enter(&Rules { open, skipped: 0 }, ports)
+}
+
+fn enter(rules: &Rules, ports: Ports<'_>) -> Result<Domain, Missing> {
     let kernel = version()?;
     let newest = kernel.min(NEWEST as u32);
     let mut abi = newest;
     loop {
-        match attempt(rules, abi) {
+        match attempt(rules, ports, abi) {
             Ok(all_threads) => {
                 let lowered_from = (abi < newest).then_some(newest);
                 return Ok(Domain { abi, lowered_from, all_threads, skipped: rules.skipped });
@@ -134,9 +158,7 @@ fn enter(rules: &Rules) -> Result<Domain, Missing> {
 
 /// The paths of the rules, opened.
 struct Rules {
-    dirs: Vec<OwnedFd>,
-    files: Vec<OwnedFd>,
-    written: Vec<OwnedFd>,
+    open: Open,
     skipped: usize,
 }
 
@@ -151,7 +173,7 @@ impl Rules {
         let dirs: Vec<_> = readable.dirs.iter().filter_map(|path| take(path, SFlag::S_IFDIR)).collect();
         let files: Vec<_> = readable.files.iter().filter_map(|path| take(path, SFlag::S_IFREG)).collect();
         let skipped = readable.dirs.len() + readable.files.len() - dirs.len() - files.len();
-        Rules { dirs, files, written: Vec::new(), skipped }
+        Rules { open: Open { dirs, files, ..Open::default() }, skipped }
     }
 }
 
@@ -174,7 +196,7 @@ impl From<RulesetError> for Refused {
 
 /// One attempt with the rights of one ABI. ABI 1 is demanded, so that a silent nothing is an error; the rest is whatever
 /// the kernel has. Returns whether all threads were covered.
-fn attempt(rules: &Rules, abi: u32) -> Result<bool, Refused> {
+fn attempt(rules: &Rules, ports: Ports<'_>, abi: u32) -> Result<bool, Refused> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or(1));
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -182,19 +204,38 @@ fn attempt(rules: &Rules, abi: u32) -> Result<bool, Refused> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(abi))?;
     // an empty set is an error to the library
-    if !AccessNet::from_all(abi).is_empty() {
-        ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
-    }
+    let ports = match ports {
+        Ports::These(ports) if !AccessNet::from_all(abi).is_empty() => {
+            ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
+            ports
+        }
+        _ => &[],
+    };
     if !Scope::from_all(abi).is_empty() {
         ruleset = ruleset.scope(Scope::from_all(abi))?;
     }
     let within: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    let change = within | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::RemoveFile;
+    let written = within | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::RemoveFile;
+    let special = AccessFs::MakeSock | AccessFs::MakeFifo | AccessFs::MakeChar | AccessFs::MakeBlock;
+    let changed = AccessFs::from_all(ABI::V3) & !(special | AccessFs::Execute);
+    let Open { dirs, files, written: in_place, changed: beneath, executed, devices, sockets } = &rules.open;
+    let granted = [
+        (dirs, within),
+        (files, AccessFs::ReadFile.into()),
+        (in_place, written),
+        (beneath, changed),
+        (executed, AccessFs::ReadFile | AccessFs::Execute),
+        (devices, AccessFs::ReadFile | AccessFs::WriteFile),
+        (sockets, AccessFs::ResolveUnix.into()),
+    ];
+    let handled = AccessFs::from_all(abi);
+    let rules = granted.into_iter().flat_map(|(fds, rights)| fds.iter().map(move |fd| (fd, rights & handled)));
+    // no right of this version is no rule to make
+    let rules = rules.filter(|(_, rights)| !rights.is_empty());
     let status = ruleset
         .create()?
-        .add_rules(rules.dirs.iter().map(|fd| Ok::<_, RulesetError>(PathBeneath::new(fd, within))))?
-        .add_rules(rules.files.iter().map(|fd| Ok::<_, RulesetError>(PathBeneath::new(fd, AccessFs::ReadFile))))?
-        .add_rules(rules.written.iter().map(|fd| Ok::<_, RulesetError>(PathBeneath::new(fd, change))))?
+        .add_rules(rules.map(|(fd, rights)| Ok::<_, RulesetError>(PathBeneath::new(fd, rights))))?
+        .add_rules(ports.iter().map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp))))?
         .all_threads(abi >= ABI::V8)?
         .restrict_self()?;
     match status.ruleset {

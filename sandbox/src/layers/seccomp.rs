@@ -19,6 +19,23 @@ pub fn allow(tables: &[&[Row]], live: &Live, arch: TargetArch) -> Result<BpfProg
     compile(tables, live, SeccompAction::Errno(libc::ENOSYS as u32), SeccompAction::Allow, arch)
 }
 
+/// Answers the rows' calls with EACCES and lets every other through: for what a program that we start may try and go on
+/// without.
+///
+/// # Errors
+/// The policy does not compile.
+pub fn refuse(tables: &[&[Row]], live: &Live, arch: TargetArch) -> Result<BpfProgram, Missing> {
+    compile(tables, live, SeccompAction::Allow, SeccompAction::Errno(libc::EACCES as u32), arch)
+}
+
+/// The same with ENOSYS, for calls whose arguments no filter can look at: libc then takes the older one.
+///
+/// # Errors
+/// The policy does not compile.
+pub fn hide(tables: &[&[Row]], live: &Live, arch: TargetArch) -> Result<BpfProgram, Missing> {
+    compile(tables, live, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32), arch)
+}
+
 /// Ends the whole process at the rows' calls, which no library needs, and lets every other through. On x86_64 also at
 /// any call by the x32 numbers, which would pass as unknown.
 ///
@@ -49,8 +66,20 @@ pub fn install(program: &BpfProgram) -> Result<(), Missing> {
     }
 }
 
-/// How a policy's tables become a program: [`allow`] or [`kill`].
+/// How a policy's tables become a program: [`allow`], [`refuse`] or [`kill`].
 pub type Compile = fn(&[&[Row]], &Live, TargetArch) -> Result<BpfProgram, Missing>;
+
+/// Puts a filter on the calling thread alone. Allocates nothing and takes no lock, so a child may call it between fork
+/// and exec.
+///
+/// # Errors
+/// The kernel took none.
+pub fn install_here(program: &BpfProgram) -> std::io::Result<()> {
+    seccompiler::apply_filter(program).map_err(|error| match error {
+        Error::Prctl(error) | Error::Seccomp(error) => error,
+        _ => std::io::ErrorKind::InvalidInput.into(),
+    })
+}
 
 /// Compiles tables for this machine and puts the filter on. Returns how many calls it names.
 ///
@@ -106,16 +135,17 @@ fn compile(
 }
 
 fn condition(check: Check, live: &Live) -> Result<SeccompCondition, seccompiler::BackendError> {
-    use {SeccompCmpArgLen::Dword, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, SeccompCmpOp::MaskedEq};
+    use {
+        SeccompCmpArgLen::Dword, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, SeccompCmpOp::MaskedEq, SeccompCmpOp::Ne,
+    };
+    let number = |value| match value {
+        Value::Number(number) => u64::from(number),
+        Value::OwnPid => u64::from(live.pid),
+        Value::LauncherSocket => u64::from(live.launcher_socket),
+    };
     match check {
-        Check::Is(argument, value) => {
-            let value = match value {
-                Value::Number(number) => number,
-                Value::OwnPid => live.pid,
-                Value::LauncherSocket => live.launcher_socket,
-            };
-            SeccompCondition::new(argument, Dword, Eq, u64::from(value))
-        }
+        Check::Is(argument, value) => SeccompCondition::new(argument, Dword, Eq, number(value)),
+        Check::IsNot(argument, value) => SeccompCondition::new(argument, Dword, Ne, number(value)),
         Check::Null(argument) => SeccompCondition::new(argument, Qword, Eq, 0),
         Check::Bits { argument, mask, are } => {
             SeccompCondition::new(argument, Dword, MaskedEq(u64::from(mask)), u64::from(are))

@@ -51,9 +51,16 @@ pub const LEGACY: &[Row] = &[any(libc::SYS_poll, "whether the call was cancelled
 #[cfg(not(target_arch = "x86_64"))]
 pub const LEGACY: &[Row] = &[];
 
-const KILL: Option<&[&[Row]]> = Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS]);
+const KILL: Option<&[&[Row]]> = Some(&[
+    never::EVERYWHERE,
+    never::NO_PROGRAMS,
+    never::NO_PROGRAMS_LEGACY,
+    never::CONFINED,
+    never::CONFINED_LEGACY,
+    never::NO_SOCKETS,
+]);
 
 /// From the start until the first question.
-pub const LOOKING: Policy = Policy { allow: Some(&[base::BASE, METADATA, LOOK, LEGACY]), kill: KILL };
+pub const LOOKING: Policy = Policy { allow: Some(&[base::BASE, METADATA, LOOK, LEGACY]), refuse: None, kill: KILL };
 /// While stores are read: to the end of the process.
-pub const READING: Policy = Policy { allow: Some(&[base::BASE, METADATA, READ, LEGACY]), kill: KILL };
+pub const READING: Policy = Policy { allow: Some(&[base::BASE, METADATA, READ, LEGACY]), refuse: None, kill: KILL };

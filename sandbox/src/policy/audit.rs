@@ -31,5 +31,13 @@ pub const LEGACY: &[Row] = &[];
 /// The policy.
 pub const POLICY: Policy = Policy {
     allow: Some(&[base::BASE, AUDIT, LEGACY]),
-    kill: Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS]),
+    refuse: None,
+    kill: Some(&[
+        never::EVERYWHERE,
+        never::NO_PROGRAMS,
+        never::NO_PROGRAMS_LEGACY,
+        never::CONFINED,
+        never::CONFINED_LEGACY,
+        never::NO_SOCKETS,
+    ]),
 };

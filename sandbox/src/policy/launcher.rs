@@ -4,4 +4,4 @@
 use super::{Policy, never};
 
 /// The policy.
-pub const POLICY: Policy = Policy { allow: None, kill: Some(&[never::EVERYWHERE]) };
+pub const POLICY: Policy = Policy { allow: None, refuse: None, kill: Some(&[never::EVERYWHERE]) };

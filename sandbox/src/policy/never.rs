@@ -43,10 +43,21 @@ pub const EVERYWHERE: &[Row] = &[
     any(libc::SYS_fspick, "changes mounted file systems"),
 ];
 
-/// For processes that never start a program and are set up already.
+/// For processes that never start a program.
+pub const NO_PROGRAMS: &[Row] =
+    &[any(libc::SYS_execve, "starts a program"), any(libc::SYS_execveat, "starts a program")];
+
+/// Those of them that only older architectures have.
+#[cfg(target_arch = "x86_64")]
+pub const NO_PROGRAMS_LEGACY: &[Row] =
+    &[any(libc::SYS_fork, "starts a process"), any(libc::SYS_vfork, "starts a process")];
+/// No such calls here.
+#[cfg(not(target_arch = "x86_64"))]
+pub const NO_PROGRAMS_LEGACY: &[Row] = &[];
+
+/// For processes that are set up already, also where they start programs.
 pub const CONFINED: &[Row] = &[
-    any(libc::SYS_execve, "starts a program"),
-    any(libc::SYS_execveat, "starts a program"),
+    // what it makes is on no mounted file system, where Landlock's right to execute is not asked for
     any(libc::SYS_memfd_create, "a file from nowhere, to be executed"),
     any(libc::SYS_unshare, "new namespaces, and with them full capabilities"),
     any(libc::SYS_mount, "changes what paths lead to"),
@@ -70,8 +81,6 @@ pub const CONFINED: &[Row] = &[
 /// Those of them that only older architectures have.
 #[cfg(target_arch = "x86_64")]
 pub const CONFINED_LEGACY: &[Row] = &[
-    any(libc::SYS_fork, "starts a process"),
-    any(libc::SYS_vfork, "starts a process"),
     any(libc::SYS_iopl, "hardware ports"),
     any(libc::SYS_ioperm, "hardware ports"),
     any(libc::SYS_modify_ldt, "old segments, a wide attack surface"),

@@ -48,5 +48,13 @@ pub const RENAME: &[Row] = &[];
 /// The policy.
 pub const POLICY: Policy = Policy {
     allow: Some(&[base::BASE, NOTE, RENAME, LEGACY]),
-    kill: Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS]),
+    refuse: None,
+    kill: Some(&[
+        never::EVERYWHERE,
+        never::NO_PROGRAMS,
+        never::NO_PROGRAMS_LEGACY,
+        never::CONFINED,
+        never::CONFINED_LEGACY,
+        never::NO_SOCKETS,
+    ]),
 };

@@ -38,4 +38,5 @@ pub const LEGACY: &[Row] = &[
 pub const LEGACY: &[Row] = &[];
 
 /// The policy.
-pub const POLICY: Policy = Policy { allow: Some(&[base::BASE, base::THREADS, SUPERVISOR, LEGACY]), kill: None };
+pub const POLICY: Policy =
+    Policy { allow: Some(&[base::BASE, base::THREADS, SUPERVISOR, LEGACY]), refuse: None, kill: None };

@@ -6,5 +6,13 @@ use super::{Policy, base, never};
 /// The policy.
 pub const POLICY: Policy = Policy {
     allow: Some(&[base::BASE]),
-    kill: Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS]),
+    refuse: None,
+    kill: Some(&[
+        never::EVERYWHERE,
+        never::NO_PROGRAMS,
+        never::NO_PROGRAMS_LEGACY,
+        never::CONFINED,
+        never::CONFINED_LEGACY,
+        never::NO_SOCKETS,
+    ]),
 };

@@ -15,6 +15,7 @@ use bulkhead_ipc::{
         note::ToNote,
         read::{FromRead, ToRead},
         syntax::ToSyntax,
+        write::ToWrite,
     },
 };
 use std::{
@@ -54,6 +55,8 @@ pub struct WorkerTable {
     pub note: fn(WorkerEnds<ToNote, FromErrand>),
     /// Of worker-gateway.
     pub gateway: fn(WorkerEnds<ToGateway, FromGateway>),
+    /// Of worker-write, both kinds.
+    pub write: fn(WorkerEnds<ToWrite, FromErrand>),
 }
 
 impl fmt::Debug for WorkerTable {
@@ -104,6 +107,7 @@ impl Threads {
                 WorkerKind::Syntax => (table.syntax)(WorkerEnds::new(heard, said)),
                 WorkerKind::Note => (table.note)(WorkerEnds::new(heard, said)),
                 WorkerKind::Gateway => (table.gateway)(WorkerEnds::new(heard, said)),
+                WorkerKind::Write | WorkerKind::WriteNet => (table.write)(WorkerEnds::new(heard, said)),
             }
         };
         let body = move || {

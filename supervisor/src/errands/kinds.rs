@@ -11,6 +11,7 @@ use bulkhead_ipc::{
         errand::{ErrandAnswer, ErrandCall},
         note::{self, Noted, ToNote},
         syntax::{self, ToSyntax},
+        write::{Operation, Outcome, ToWrite},
     },
 };
 
@@ -95,6 +96,47 @@ impl Errand for Comparisons {
             syntax::Reply::Compared(compared) => compared.fits(ask),
             syntax::Reply::Fallback(_) => true,
         }
+    }
+}
+
+/// One write, without a network: a process of its own for each, since what it may reach depends on the question. They
+/// take turns, whatever they are: two writes in one repository at a time would meet at Git's own locks.
+#[derive(Debug)]
+pub struct Writes;
+
+impl Errand for Writes {
+    const KIND: WorkerKind = WorkerKind::Write;
+    const NAME: &'static str = "the worker that writes";
+    const MOST: usize = 1;
+    const SERVES: u64 = 1;
+    const SPARE: bool = false;
+    const CLOSED_AT_START: bool = false;
+    type Ask = Operation;
+    type Reply = Outcome;
+    edge!(ToWrite);
+
+    fn fits(_ask: &Operation, reply: &Outcome) -> bool {
+        reply.is_bounded()
+    }
+}
+
+/// A fetch or a push: the same with a network.
+#[derive(Debug)]
+pub struct RemoteWrites;
+
+impl Errand for RemoteWrites {
+    const KIND: WorkerKind = WorkerKind::WriteNet;
+    const NAME: &'static str = "the worker that fetches and pushes";
+    const MOST: usize = 1;
+    const SERVES: u64 = 1;
+    const SPARE: bool = false;
+    const CLOSED_AT_START: bool = false;
+    type Ask = Operation;
+    type Reply = Outcome;
+    edge!(ToWrite);
+
+    fn fits(_ask: &Operation, reply: &Outcome) -> bool {
+        reply.is_bounded()
     }
 }
 

@@ -7,7 +7,7 @@
 mod kinds;
 mod talk;
 
-pub use kinds::{Comparisons, Notes, Scans};
+pub use kinds::{Comparisons, Notes, RemoteWrites, Scans, Writes};
 pub use talk::Talk;
 
 use crate::{

@@ -15,7 +15,7 @@ use bulkhead_ipc::{
         launcher::StatusOf,
         note,
         read::{Answer, Ask, Call, FromRead, Init, OwnerTrust, Ready, Reply, Repository, ToRead},
-        syntax,
+        syntax, write,
     },
 };
 use bulkhead_supervisor::{
@@ -276,7 +276,8 @@ pub fn inits() -> Inits {
     let note = note::Init { demand: Demand::Off, dir: None, pid: 1, memory: 0 };
     let syntax = syntax::Init { demand: Demand::Off, memory: 0 };
     let gateway = gateway::Init { demand: Demand::Off, address: None, token: None, memory: 0 };
-    Inits { read: init(), audit: audit_init(), agents, note, gateway, syntax }
+    let write = write::Init::closed(Demand::Off);
+    Inits { read: init(), audit: audit_init(), agents, note, gateway, syntax, write }
 }
 
 pub fn init() -> Init {

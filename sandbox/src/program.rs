@@ -1,0 +1,200 @@
+//! Programs that a jailed process starts: each in a group that it cannot leave, and which is ended as a whole.
+//! Trust: what runs there may be taken over, ignore signals, and start others; nothing of it outlives the group's end.
+
+use crate::early;
+use crate::layers::seccomp;
+use crate::policy::{
+    Live, Row,
+    write::{NO_PAIR, STAY},
+};
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::stat::{Mode, umask};
+use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use nix::unistd::Pid;
+use seccompiler::BpfProgram;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What every program that this process starts is put under. Made once; cheap to use.
+#[derive(Debug, Clone)]
+pub struct Ward {
+    stay: Arc<BpfProgram>,
+    umask: Option<Mode>,
+}
+
+/// Pause between two looks at a group that is being ended.
+const PAUSE: Duration = Duration::from_millis(1);
+
+impl Ward {
+    /// For the calling process, which from now on takes in what its programs leave behind: orphans become its children,
+    /// so that it can wait for the last of them.
+    ///
+    /// # Errors
+    /// The step that the kernel refused.
+    pub fn new() -> io::Result<Self> {
+        early::set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
+        Ok(Self { stay: filter(&[STAY, NO_PAIR])?, umask: None })
+    }
+
+    /// For programs that talk over a network, and to what they start over pairs of sockets.
+    ///
+    /// # Errors
+    /// No filter can be built for this machine.
+    pub fn with_pairs(self) -> io::Result<Self> {
+        Ok(Self { stay: filter(&[STAY])?, ..self })
+    }
+
+    /// With files that get permissions by this mask, in place of the process's own.
+    #[must_use]
+    pub fn with_umask(self, umask: u32) -> Self {
+        Self { umask: Some(Mode::from_bits_truncate(umask)), ..self }
+    }
+
+    /// Starts a program in a group of its own that ends with this thread. Only the calling thread may wait for it.
+    ///
+    /// # Errors
+    /// When there is no process to be had, or the program cannot be executed.
+    pub fn start(&self, mut command: Command) -> io::Result<Group> {
+        let (stay, mask, parent) = (Arc::clone(&self.stay), self.umask, Pid::this());
+        let birth = move || {
+            nix::unistd::setsid()?;
+            mask.map(umask);
+            early::set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+            // the parent may have died before the signal was asked for
+            if nix::unistd::getppid() != parent {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            seccomp::install_here(&stay)
+        };
+        // SAFETY: plain system calls on numbers and on a filter that was built before the fork; nothing is allocated, no
+        // lock is taken, and nothing is unwound.
+        unsafe { command.pre_exec(birth) };
+        let child = command.spawn()?;
+        Ok(Group { leader: Pid::from_raw(child.id().cast_signed()), child, code: None })
+    }
+}
+
+fn filter(tables: &[&[Row]]) -> io::Result<Arc<BpfProgram>> {
+    let program = seccomp::host().and_then(|host| seccomp::refuse(tables, &Live::worker(), host));
+    program.map(Arc::new).map_err(|missing| io::Error::other(missing.to_string()))
+}
+
+/// A program and whatever it started.
+#[derive(Debug)]
+pub struct Group {
+    leader: Pid,
+    child: Child,
+    code: Option<Option<i32>>,
+}
+
+impl Group {
+    /// The program, for its streams. Not to be waited for.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Whether the program has ended; does not wait, and leaves its number taken, so that [`Group::end`] ends nobody else.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        match waitid(Id::Pid(self.leader), flags) {
+            Ok(nix::sys::wait::WaitStatus::StillAlive) | Err(Errno::EINTR) => false,
+            // also where its end was by a signal without a name
+            Ok(_) | Err(_) => true,
+        }
+    }
+
+    /// Ends all of the group, and waits until the last of it is gone, at most for `patience`. Gives the program's exit
+    /// code, `None` where a signal ended it, ours or another.
+    ///
+    /// # Errors
+    /// `TimedOut` where something of it hangs in the kernel.
+    pub fn end(mut self, patience: Duration) -> io::Result<Option<i32>> {
+        let until = Instant::now() + patience;
+        loop {
+            // the leader's number is not given away before the last member is waited for below
+            let _ = killpg(self.leader, Signal::SIGKILL);
+            if self.code.is_none()
+                && let Some(status) = self.child.try_wait()?
+            {
+                self.code = Some(status.code());
+            }
+            if let Some(code) = self.code
+                && !self.left()
+            {
+                return Ok(code);
+            }
+            if Instant::now() >= until {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Takes away members that have ended, and says whether others are left. Only after the leader was waited for.
+    fn left(&self) -> bool {
+        loop {
+            match waitpid(Pid::from_raw(-self.leader.as_raw()), Some(WaitPidFlag::WNOHANG)) {
+                Ok(nix::sys::wait::WaitStatus::StillAlive) => return true,
+                Err(Errno::ECHILD) => return false,
+                // one was taken away, or ended by a signal without a name
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Bytes of the longest file that programs may write, and how many processes and threads the user may have besides those
+/// that there are. Root has no limit of processes.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Of the longest file.
+    pub file: u64,
+    /// Beyond those that there are.
+    pub processes: u64,
+    /// Seconds of processor time of one program.
+    pub seconds: u64,
+}
+
+/// Sets the limits that programs inherit; lower ones stay.
+///
+/// # Errors
+/// The kernel refused.
+pub fn bound(bounds: &Bounds) -> io::Result<()> {
+    let lower = |what, value: u64| -> io::Result<()> {
+        let (_, outer) = getrlimit(what)?;
+        let value = value.min(outer);
+        Ok(setrlimit(what, value, value)?)
+    };
+    lower(Resource::RLIMIT_FSIZE, bounds.file)?;
+    lower(Resource::RLIMIT_CPU, bounds.seconds)?;
+    lower(Resource::RLIMIT_NPROC, bounds.processes.saturating_add(tasks_of_user()))
+}
+
+/// Processes and threads of this user, as far as they can be seen.
+fn tasks_of_user() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let own = nix::unistd::getuid().as_raw();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbered = processes.filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit));
+    let mut count = 0;
+    for process in numbered {
+        // a directory of a process that hides is root's; its threads count all the same, as far as they are shown
+        if process.metadata().is_ok_and(|meta| meta.uid() == own || meta.uid() == 0) {
+            count += std::fs::read_dir(process.path().join("task")).map_or(1, |tasks| tasks.count() as u64);
+        }
+    }
+    count
+}
+
+/// The mask of permissions that this process was started with, which programs that write for the user must have; it is
+/// 077 afterwards.
+#[must_use]
+pub fn take_umask() -> u32 {
+    umask(Mode::from_bits_truncate(0o077)).bits()
+}

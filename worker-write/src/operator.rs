@@ -1,0 +1,275 @@
+//! The operator's own Git configuration, of which a list of keys is passed on to every run of Git.
+//! Trust: files of the operator's, read by the operator's git before anything of a repository was; the rest is dropped.
+
+use crate::{asked::ask, git::path};
+use bulkhead_ipc::edge::write::Programs;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// Keys that are passed on as they are. What a repository says of the first ten counts more, as for the operator's own
+/// git; see [`crate::git::Git::yield_to_repository`].
+const PASSED: &[&str] = &[
+    "user.name",
+    "user.email",
+    "author.name",
+    "author.email",
+    "committer.name",
+    "committer.email",
+    "core.autocrlf",
+    "core.eol",
+    "core.safecrlf",
+    "merge.conflictstyle",
+    "merge.renames",
+    "diff.renames",
+    "init.defaultbranch",
+    "user.useconfigonly",
+];
+/// Sections that fetch and push are told besides: by whom, and by which rules, a remote is asked for.
+const NETWORK_SECTIONS: &[&str] = &["credential", "http", "url"];
+/// Bytes of a value at most; a longer one is dropped.
+const MAX_VALUE: usize = 1_024;
+/// Settings at most.
+const MAX_SETTINGS: usize = 200;
+
+/// Of the operator's own configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Own {
+    /// What Git is told, in `-c` form.
+    pub pinned: Vec<(String, String)>,
+    /// The operator's commits are to be signed (`commit.gpgSign`).
+    pub signs: bool,
+    /// `core.sshCommand`.
+    pub ssh_command: Option<String>,
+    /// Files that every Git reads because of what is pinned: ignored and attributed paths.
+    pub files: Vec<Vec<u8>>,
+    /// Files that fetch and push read besides: stored credentials, certificates.
+    pub network_files: Vec<Vec<u8>>,
+    /// The port of a proxy that `http.proxy` names.
+    pub proxy_port: Option<u16>,
+}
+
+/// Where the operator's configuration is: what its own git would look at.
+#[derive(Debug, Clone, Default)]
+pub struct Home {
+    /// `HOME`.
+    pub home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`.
+    pub xdg_config_home: Option<PathBuf>,
+    /// Further variables by which the operator moves it: `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM`, `GIT_CONFIG_NOSYSTEM`.
+    pub moved: Vec<(String, OsString)>,
+}
+
+/// Reads what the operator's own git says of the operator's scopes, system and global; the repository's are not looked at,
+/// and neither are files that are included for certain repositories only.
+///
+/// # Errors
+/// Why git does not say.
+pub fn read(programs: &Programs, home: &Home) -> Result<Own, String> {
+    let mut environment: Vec<(OsString, OsString)> = Vec::new();
+    let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
+    set("HOME", home.home.clone().unwrap_or_else(|| "/nonexistent".into()).into());
+    if let Some(xdg) = &home.xdg_config_home {
+        set("XDG_CONFIG_HOME", xdg.into());
+    }
+    for (name, value) in &home.moved {
+        set(name, value.clone());
+    }
+    // no repository is looked for: the root directory may be one
+    set("GIT_DIR", "/nonexistent".into());
+    let words = ["config", "--list", "--null", "--show-scope", "--includes"];
+    let said = ask(&path(&programs.git), &words, &environment)?;
+    Ok(Own::of(&entries(&said), home))
+}
+
+/// Scope, key, value; keys as git shows them, with section and last part in lower case.
+fn entries(said: &[u8]) -> Vec<(String, String, String)> {
+    let mut fields = said.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
+    let mut entries = Vec::new();
+    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+        // a key without a value means true
+        let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+        entries.push((scope, key.to_owned(), value.to_owned()));
+    }
+    entries
+}
+
+impl Own {
+    fn of(entries: &[(String, String, String)], home: &Home) -> Self {
+        let mut own = Self::default();
+        let own_scope = |scope: &str| matches!(scope, "system" | "global");
+        let (mut excludes, mut attributes) = (None, None);
+        for (_, key, value) in entries.iter().filter(|(scope, ..)| own_scope(scope)) {
+            if value.len() > MAX_VALUE || value.contains(char::is_control) {
+                continue;
+            }
+            let section = key.split('.').next().unwrap_or_default();
+            match key.as_str() {
+                "commit.gpgsign" => own.signs = is_true(value),
+                "core.sshcommand" => own.ssh_command = Some(value.clone()).filter(|value| !value.is_empty()),
+                "core.excludesfile" => excludes = Some(value.clone()),
+                "core.attributesfile" => attributes = Some(value.clone()),
+                "credential.helper" => own.helper(value, home),
+                key if PASSED.contains(&key) => own.pin(key, value),
+                key if NETWORK_SECTIONS.contains(&section) => own.of_network(key, value, home),
+                _ => {}
+            }
+        }
+        own.named("core.excludesFile", excludes, "ignore", home);
+        own.named("core.attributesFile", attributes, "attributes", home);
+        own.pinned.truncate(MAX_SETTINGS);
+        own
+    }
+
+    fn pin(&mut self, key: &str, value: &str) {
+        self.pinned.push((key.to_owned(), value.to_owned()));
+    }
+
+    /// What is said of remotes. No program is among it, and nothing that writes a file.
+    fn of_network(&mut self, key: &str, value: &str, home: &Home) {
+        let last = key.rsplit('.').next().unwrap_or_default();
+        if matches!(last, "helper" | "cookiefile" | "savecookies") {
+            return;
+        }
+        if last == "proxy" {
+            let host = value.split_once("://").map_or(value, |(_, rest)| rest);
+            let number = host.trim_end_matches('/').rsplit_once(':').map(|(_, port)| port.parse());
+            // the port of a proxy that names none, to curl
+            self.proxy_port = number.map_or(Some(1080), Result::ok);
+        }
+        if matches!(last, "sslcainfo" | "sslcapath" | "sslcert" | "sslkey" | "proxysslcainfo") {
+            let file = expanded(value, home).and_then(|file| file.canonicalize().ok());
+            self.network_files.extend(file.map(|file| file.as_os_str().as_encoded_bytes().to_vec()));
+        }
+        self.pin(key, value);
+    }
+
+    /// A file that is named by a key, or has a usual place, if it is there; else an empty one, lest Git look for it.
+    fn named(&mut self, key: &str, value: Option<String>, usual: &str, home: &Home) {
+        let usual = || {
+            let xdg = home.xdg_config_home.clone().or_else(|| Some(home.home.clone()?.join(".config")));
+            xdg.map(|dir| dir.join("git").join(usual))
+        };
+        let file = value.map_or_else(usual, |value| expanded(&value, home));
+        match file.and_then(|file| file.canonicalize().ok()).filter(|file| file.is_file()) {
+            Some(file) if file.to_str().is_some() => {
+                self.pin(key, &file.display().to_string());
+                self.files.push(file.as_os_str().as_encoded_bytes().to_vec());
+            }
+            _ => self.pin(key, "/dev/null"),
+        }
+    }
+
+    /// Helpers that are part of Git: one that reads a file of the operator's. Others are programs, which the jail does not
+    /// start.
+    fn helper(&mut self, value: &str, home: &Home) {
+        let words: Vec<&str> = value.split_whitespace().collect();
+        let file = match words.as_slice() {
+            // an empty value forgets those before it
+            [] => return self.pinned.retain(|(key, _)| key != "credential.helper"),
+            ["store"] => home.home.as_ref().map(|home| home.join(".git-credentials")),
+            ["store", "--file", file] => expanded(file, home),
+            ["store", option] => option.strip_prefix("--file=").and_then(|file| expanded(file, home)),
+            _ => None,
+        };
+        let file = file.and_then(|file| file.canonicalize().ok()).filter(|file| file.is_file());
+        let plain = |file: &PathBuf| {
+            file.to_str().is_some_and(|file| file.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)))
+        };
+        if let Some(file) = file.filter(plain) {
+            self.pin("credential.helper", &format!("store --file={}", file.display()));
+            self.network_files.push(file.as_os_str().as_encoded_bytes().to_vec());
+        }
+    }
+}
+
+/// `~/` is the operator's home; a relative path means another file in every place.
+fn expanded(value: &str, home: &Home) -> Option<PathBuf> {
+    match value.strip_prefix("~/") {
+        Some(rest) => Some(home.home.as_ref()?.join(rest)),
+        None => Some(Path::new(value)).filter(|path| path.is_absolute()).map(Path::to_owned),
+    }
+}
+
+/// As Git reads a truth value.
+fn is_true(value: &str) -> bool {
+    ["true", "yes", "on", "1"].iter().any(|word| value.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::{Surroundings, find};
+    use std::fs;
+
+    fn own(config: &str, more: &[(&str, &str)]) -> Own {
+        let keep = tempfile::tempdir().expect("a directory");
+        let dir = keep.path().canonicalize().expect("it is there");
+        fs::write(dir.join(".gitconfig"), config.replace("DIR", &dir.display().to_string())).expect("a file");
+        for (name, text) in more {
+            let file = dir.join(name);
+            fs::create_dir_all(file.parent().expect("it has one")).expect("a directory");
+            fs::write(file, text).expect("a file");
+        }
+        let programs = find(&Surroundings { path: std::env::var_os("PATH"), ..Surroundings::default() });
+        let moved = vec![("GIT_CONFIG_NOSYSTEM".to_owned(), "1".into())];
+        let home = Home { home: Some(dir.clone()), xdg_config_home: None, moved };
+        let mut own = read(&programs.expect("a git"), &home).expect("git says");
+        let short = |text: &str| text.replace(&dir.display().to_string(), "DIR");
+        own.pinned.iter_mut().for_each(|(_, value)| *value = short(value));
+        own.files
+            .iter_mut()
+            .chain(&mut own.network_files)
+            .for_each(|file| *file = short(&String::from_utf8_lossy(file)).into_bytes());
+        own
+    }
+
+    fn pinned(own: &Own) -> Vec<String> {
+        own.pinned.iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn identity_and_line_endings_are_passed_on_and_nothing_that_names_a_program() {
+        let config = "[user]\n name = A B\n email = a@b.c\n signingkey = x\n[core]\n autocrlf\n editor = evil\n \
+                      pager = evil\n fsmonitor = evil\n hooksPath = /evil\n sshCommand = ssh -i key\n\
+                      [alias]\n x = !evil\n[filter \"x\"]\n clean = evil\n[diff \"x\"]\n textconv = evil\n\
+                      [commit]\n gpgSign = yes\n[gpg]\n program = evil\n[include]\n path = DIR/more\n";
+        let own = own(config, &[("more", "[committer]\n email = c@d.e\n")]);
+        let wanted = [
+            "user.name=A B",
+            "user.email=a@b.c",
+            "core.autocrlf=true",
+            "committer.email=c@d.e",
+            "core.excludesFile=/dev/null",
+            "core.attributesFile=/dev/null",
+        ];
+        assert_eq!(pinned(&own), wanted);
+        assert!(own.signs && own.ssh_command.as_deref() == Some("ssh -i key") && own.files.is_empty());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_that_are_named_or_usual_are_passed_on_with_the_right_to_read_them() {
+        let config = "[core]\n excludesFile = ~/ignored\n[credential]\n helper = cache\n helper = store\n helper = !evil\n\
+                      [http]\n sslCAInfo = /etc/passwd\n proxy = http://p:3128/\n saveCookies\n[credential \"https://a\"]\n username = u\n helper = evil\n";
+        let files = [("ignored", "x\n"), (".config/git/attributes", "* -text\n"), (".git-credentials", "")];
+        let own = own(config, &files);
+        let wanted = [
+            "credential.helper=store --file=DIR/.git-credentials",
+            "http.sslcainfo=/etc/passwd",
+            "http.proxy=http://p:3128/",
+            "credential.https://a.username=u",
+            "core.excludesFile=DIR/ignored",
+            "core.attributesFile=DIR/.config/git/attributes",
+        ];
+        assert_eq!(pinned(&own), wanted);
+        let text = |files: &[Vec<u8>]| -> Vec<String> {
+            files.iter().map(|file| String::from_utf8_lossy(file).into_owned()).collect()
+        };
+        assert_eq!(text(&own.files), ["DIR/ignored", "DIR/.config/git/attributes"]);
+        assert_eq!(text(&own.network_files), ["DIR/.git-credentials", "/etc/passwd"]);
+        assert_eq!(own.proxy_port, Some(3128));
+    }
+}

@@ -1,0 +1,293 @@
+//! Which paths and ports one question needs: the repository, and what it names outside of it that lies beneath the roots.
+//! Trust: addresses of remotes come from the repository's configuration, paths of worktrees from an agent; both only choose
+//! among what the operator allows.
+
+use crate::git::{Git, NotRun, path};
+use bulkhead_ipc::edge::write::{Allowed, Operation};
+use std::{
+    fs,
+    io::Read as _,
+    path::{Component, Path, PathBuf},
+};
+
+/// Remotes and alternates of a repository that are looked at, of each.
+const MAX_PLACES: usize = 16;
+/// Bytes of a file of alternates that are looked at.
+const MAX_ALTERNATES: u64 = 64 << 10;
+/// Where names are asked for.
+const NAMES: u16 = 53;
+
+/// What a process may reach, as [`bulkhead_sandbox`]'s jail takes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Directories beneath which files are changed.
+    pub changed: Vec<PathBuf>,
+    /// Directories, files and sockets that are read, or connected to.
+    pub read: Vec<PathBuf>,
+    /// Files that are executed.
+    pub executed: Vec<PathBuf>,
+    /// Ports that may be connected to.
+    pub ports: Vec<u16>,
+}
+
+/// Where the repository's remotes are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remotes {
+    /// Directories, as they are written down.
+    pub paths: Vec<PathBuf>,
+    /// TCP ports of those that are reached over a network.
+    pub ports: Vec<u16>,
+}
+
+/// All that the operator allows: what the process is confined to before it looks at anything.
+#[must_use]
+pub fn ceiling(allowed: &Allowed, network: bool) -> Reach {
+    let mut reach = repository(allowed, network);
+    reach.changed.extend(paths(&allowed.roots));
+    reach
+}
+
+/// What this question needs of it.
+#[must_use]
+pub fn of(allowed: &Allowed, operation: &Operation, network: bool, remotes: &Remotes) -> Reach {
+    let mut reach = repository(allowed, network);
+    let roots: Vec<PathBuf> = paths(&allowed.roots).collect();
+    let held = |dir: &Path| roots.iter().any(|root| dir.starts_with(root));
+    let own = [path(&allowed.git_dir), path(&allowed.common_dir)];
+    reach.read.extend(alternates(&own[1], &held));
+    match operation {
+        Operation::CreateWorktree { path: named, .. } | Operation::RemoveWorktree { path: named, .. } => {
+            let parent = parent(&path(&allowed.root).join(named));
+            reach.changed.extend(parent.filter(|dir| held(dir) && !own.iter().any(|own| dir.starts_with(own))));
+        }
+        Operation::Fetch | Operation::Push { .. } => {
+            let dirs: Vec<PathBuf> =
+                remotes.paths.iter().filter_map(|dir| repository_at(&path(&allowed.root).join(dir))).collect();
+            for dir in dirs.into_iter().filter(|dir| held(dir)) {
+                reach.read.extend(alternates(&dir, &held));
+                if matches!(operation, Operation::Fetch) { &mut reach.read } else { &mut reach.changed }.push(dir);
+            }
+            reach.ports.extend(&remotes.ports);
+            reach.ports.extend(&allowed.programs.network_ports);
+            if !reach.ports.is_empty() {
+                reach.ports.push(NAMES);
+            }
+            reach.ports.sort_unstable();
+            reach.ports.dedup();
+        }
+        _ => {}
+    }
+    reach
+}
+
+/// What every question needs.
+fn repository(allowed: &Allowed, network: bool) -> Reach {
+    let programs = &allowed.programs;
+    let mut reach = Reach {
+        changed: vec![path(&allowed.root), path(&allowed.git_dir), path(&allowed.common_dir)],
+        read: paths(&programs.shared).collect(),
+        executed: paths(&programs.files).collect(),
+        ports: Vec::new(),
+    };
+    reach.changed.extend(allowed.locks.as_deref().map(path));
+    if network {
+        reach.executed.extend(paths(&programs.network_files));
+        reach.read.extend(paths(&programs.network_shared));
+        reach.read.extend(programs.ssh_agent.as_deref().map(path));
+    }
+    reach
+}
+
+fn paths(list: &[Vec<u8>]) -> impl Iterator<Item = PathBuf> + '_ {
+    list.iter().map(|bytes| path(bytes))
+}
+
+/// The nearest directory above a path that is there, canonical; what is between the two is made beneath it.
+fn parent(named: &Path) -> Option<PathBuf> {
+    if named.components().any(|part| part == Component::ParentDir) {
+        // resolved as a whole or not at all: a step up from what is not there leads anywhere
+        return named.parent()?.canonicalize().ok();
+    }
+    named.ancestors().skip(1).find_map(|dir| dir.canonicalize().ok()).filter(|dir| dir.is_dir())
+}
+
+/// Where the repository of a `file` remote lies, as Git looks for it: the git directory, or the bare repository itself.
+fn repository_at(dir: &Path) -> Option<PathBuf> {
+    let with_suffix = |dir: &Path| {
+        let mut name = dir.as_os_str().to_owned();
+        name.push(".git");
+        PathBuf::from(name)
+    };
+    let candidates = [dir.join(".git"), dir.to_owned(), with_suffix(dir)];
+    candidates.into_iter().filter_map(|dir| dir.canonicalize().ok()).find(|dir| dir.join("objects").is_dir())
+}
+
+/// Object directories that a repository borrows from, beneath the roots; those of others are not reached, and Git says what
+/// is missing.
+fn alternates(common_dir: &Path, held: &impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut open = vec![common_dir.join("objects")];
+    while let Some(objects) = open.pop() {
+        let text = regular_text(&objects.join("info/alternates")).unwrap_or_default();
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).take(MAX_PLACES) {
+            let Ok(dir) = objects.join(line).canonicalize() else { continue };
+            if held(&dir) && !found.contains(&dir) && found.len() < MAX_PLACES {
+                open.push(dir.clone());
+                found.push(dir);
+            }
+        }
+    }
+    found
+}
+
+/// The beginning of a regular file; anything else would hold this process up, or lead elsewhere.
+fn regular_text(file: &Path) -> Option<String> {
+    if !fs::symlink_metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(file).ok()?.take(MAX_ALTERNATES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Remotes {
+    /// Those that the repository's own configuration names.
+    ///
+    /// # Errors
+    /// Those of [`Git::run`].
+    pub fn read(git: &Git, allowed: &Allowed) -> Result<Self, NotRun> {
+        let mut remotes = Self::default();
+        for (dir, name) in [(&allowed.common_dir, "config"), (&allowed.git_dir, "config.worktree")] {
+            let file = path(dir).join(name);
+            if regular_text(&file).is_none() {
+                continue;
+            }
+            let file = file.into_os_string();
+            let words = ["config".as_ref(), "--null".as_ref(), "--file".as_ref(), file.as_os_str()];
+            let pattern = ["--get-regexp".as_ref(), r"^remote\..*\.(url|pushurl)$".as_ref()];
+            let run = git.run(words.into_iter().chain(pattern), None)?;
+            for entry in run.stdout.split(|byte| *byte == 0).take(MAX_PLACES * 2) {
+                let entry = String::from_utf8_lossy(entry);
+                if let Some((_, url)) = entry.split_once('\n') {
+                    remotes.add(url);
+                }
+            }
+        }
+        Ok(remotes)
+    }
+
+    /// Adds what a remote's address leads to. Addresses of other kinds lead nowhere: Git is told not to follow them.
+    pub fn add(&mut self, url: &str) {
+        match url.split_once("://") {
+            Some(("https", rest)) => self.ports.extend(port(rest, 443)),
+            Some(("ssh" | "git+ssh" | "ssh+git", rest)) => self.ports.extend(port(rest, 22)),
+            Some(("file", rest)) => self.paths.push(PathBuf::from(rest)),
+            Some(_) => {}
+            // a colon before the first slash: host and path
+            None => match url.split('/').next() {
+                Some(first) if first.contains(':') => self.ports.push(22),
+                _ => self.paths.push(PathBuf::from(url)),
+            },
+        }
+        self.paths.truncate(MAX_PLACES);
+        self.ports.truncate(MAX_PLACES);
+    }
+}
+
+/// The port of `[user@]host[:port]/path`; `None` where it is no number.
+fn port(rest: &str, usual: u16) -> Option<u16> {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    // colons of an address in brackets belong to it
+    let after = host.rsplit(']').next().unwrap_or_default();
+    match after.rsplit_once(':') {
+        Some((_, "")) | None => Some(usual),
+        Some((_, number)) => number.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_gives_a_port_or_a_path_or_nothing() {
+        let of = |url: &str| {
+            let mut remotes = Remotes::default();
+            remotes.add(url);
+            (remotes.paths.pop(), remotes.ports.pop())
+        };
+        let path = |text: &str| (Some(PathBuf::from(text)), None);
+        for (url, wanted) in [
+            ("https://example.org/a.git", (None, Some(443))),
+            ("https://user:word@example.org:8443/a", (None, Some(8443))),
+            ("https://[2001:db8::1]/a", (None, Some(443))),
+            ("https://[2001:db8::1]:99/a", (None, Some(99))),
+            ("https://example.org:/a", (None, Some(443))),
+            ("https://example.org:99999/a", (None, None)),
+            ("ssh://git@example.org:2222/a", (None, Some(2222))),
+            ("git@example.org:a/b.git", (None, Some(22))),
+            ("http://example.org/a", (None, None)),
+            ("ext::sh -c x", (None, Some(22))),
+            ("file:///srv/a", path("/srv/a")),
+            ("/srv/a", path("/srv/a")),
+            ("../a", path("../a")),
+            ("./a:b", path("./a:b")),
+        ] {
+            assert_eq!(of(url), wanted, "{url}");
+        }
+    }
+
+    #[test]
+    fn only_what_lies_beneath_the_roots_is_added() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let keep = tempfile::tempdir().expect("a directory");
+        let base = keep.path().canonicalize().expect("it is there");
+        for dir in ["in/repo/.git/objects/info", "in/bare.git/objects", "out/bare.git/objects", "in/borrowed/objects"] {
+            fs::create_dir_all(base.join(dir)).expect("a directory");
+        }
+        std::os::unix::fs::symlink(base.join("out"), base.join("in/way-out")).expect("a link");
+        let lines = format!("{0}/in/borrowed/objects\n{0}/out/bare.git/objects\n", base.display());
+        fs::write(base.join("in/repo/.git/objects/info/alternates"), lines).expect("a file");
+        let bytes = |name: &str| base.join(name).as_os_str().as_bytes().to_vec();
+        let allowed = Allowed {
+            root: bytes("in/repo"),
+            git_dir: bytes("in/repo/.git"),
+            common_dir: bytes("in/repo/.git"),
+            roots: vec![bytes("in")],
+            locks: None,
+            programs: Default::default(),
+            pinned: Vec::new(),
+            hooks: false,
+            filters: false,
+            allow_unsigned: false,
+            ssh_command: None,
+        };
+        let added = |operation: &Operation, remotes: &Remotes| {
+            let reach = of(&allowed, operation, operation.is_remote(), remotes);
+            (reach.changed[3..].to_vec(), reach.read, reach.ports)
+        };
+        let borrowed = vec![base.join("in/borrowed/objects")];
+        let worktree = |path: &str| Operation::RemoveWorktree { path: path.to_owned(), force: false };
+        for (path, granted) in [
+            ("../wt", Some("in")),
+            ("../a/b/wt", None),
+            ("wt", Some("in/repo")),
+            ("../../out/wt", None),
+            (".git/evil", None),
+            ("../way-out/wt", None),
+        ] {
+            let wanted: Vec<PathBuf> = granted.map(|dir| base.join(dir)).into_iter().collect();
+            assert_eq!(added(&worktree(path), &Remotes::default()), (wanted, borrowed.clone(), vec![]), "{path}");
+        }
+        let remotes = Remotes {
+            paths: ["../bare", "../../out/bare.git", "../way-out/bare.git", "../none"].map(PathBuf::from).to_vec(),
+            ports: vec![443],
+        };
+        let bare = base.join("in/bare.git");
+        let (changed, read, ports) = added(&Operation::Fetch, &remotes);
+        assert_eq!((changed, read, ports), (vec![], [borrowed.clone(), vec![bare.clone()]].concat(), vec![53, 443]));
+        let (changed, read, _) = added(&Operation::Push { branch: "main".to_owned() }, &remotes);
+        assert_eq!((changed, read), (vec![bare], borrowed));
+    }
+}

@@ -1,0 +1,186 @@
+//! The conversation: one question, for which the jail is finished; one answer; then the process waits for its end.
+//! Trust: the supervisor may be taken over: it chooses the question, never the repository, the programs or the roots.
+
+use crate::{
+    git::{Git, NotRun},
+    jail::Jail,
+    reach::{self, Remotes},
+};
+use bulkhead_contract::{direct::Class, isolation::Demand};
+use bulkhead_ipc::{
+    Error,
+    channel::WorkerEnds,
+    desk::{Desk, Wanted},
+    edge::{
+        errand::{ErrandCall, FromErrand},
+        write::{Allowed, Failed, Init, Operation, Outcome, ToWrite},
+    },
+};
+use std::{
+    cell::RefCell,
+    fs,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+/// What carries an operation out: the question, what the operator allows, and Git.
+pub type Perform = fn(&Operation, &Allowed, &Git) -> Outcome;
+
+/// The part of a call's time that Git may take, in tenths: the rest is for ending it and for saying how things stand.
+const RUNNING: u32 = 8;
+
+/// Serves one question. `network` says which of the two kinds this is; `jailed` is false on a thread, where nothing is
+/// carried out: a Git that a repository took over would have the whole process.
+pub fn run(ends: WorkerEnds<ToWrite, FromErrand>, network: bool, jailed: bool, perform: Perform) {
+    let Some((mut desk, init)) = Desk::open(ends) else { return };
+    if !jailed {
+        // ends when the supervisor is gone
+        let _ = refuse(&mut desk, "this server runs without isolation (--isolation off), and then it does not write");
+        return;
+    }
+    let Some(allowed) = init.allowed else {
+        let _ = refuse(&mut desk, "the operator did not allow writes (--allow-write)");
+        return;
+    };
+    if let Some(locks) = allowed.locks.as_deref().map(crate::git::path) {
+        // where it cannot be made, the lock says so
+        let _ = fs::create_dir_all(locks);
+    }
+    let demanded = init.demand == Demand::Required;
+    match Jail::begin(init.memory, reach::ceiling(&allowed, network), network, demanded) {
+        Ok(jail) => {
+            // ends when the supervisor is gone, when it broke the edge, and when the answer is given
+            let _ = Writer { desk: Rc::new(RefCell::new(desk)), allowed, jail, network, perform }.serve();
+        }
+        Err(report) => _ = desk.say(&FromErrand::Short(report)),
+    }
+}
+
+type Ends = Desk<Init, Operation>;
+
+struct Writer {
+    desk: Rc<RefCell<Ends>>,
+    allowed: Box<Allowed>,
+    jail: Jail,
+    network: bool,
+    perform: Perform,
+}
+
+impl Writer {
+    fn serve(mut self) -> Result<(), Error> {
+        self.say(&FromErrand::Ready(self.jail.report.clone()))?;
+        loop {
+            let wanted = self.desk.borrow_mut().wanted()?;
+            match wanted {
+                None => return Ok(()),
+                Some(Wanted::Call(call)) => return self.call(&call),
+                Some(Wanted::SelfProbe(id)) => {
+                    let reach = reach::of(
+                        &self.allowed,
+                        &Operation::RestorePoints { limit: 0 },
+                        self.network,
+                        &Remotes::default(),
+                    );
+                    if self.finish(id, reach)? {
+                        let report = self.jail.probe();
+                        self.say(&FromErrand::SelfProbe { id, report })?;
+                    }
+                }
+            }
+        }
+    }
+
+    fn say(&self, message: &FromErrand) -> Result<(), Error> {
+        self.desk.borrow_mut().say(message)
+    }
+
+    /// Finishes the jail; false where it falls short of the demand, which is said.
+    fn finish(&mut self, id: u64, reach: reach::Reach) -> Result<bool, Error> {
+        match self.jail.finish(reach) {
+            Ok(None) => Ok(true),
+            Ok(Some(report)) => self.say(&FromErrand::Closed { id, report }).map(|()| true),
+            Err(report) => self.say(&FromErrand::Short(report)).map(|()| false),
+        }
+    }
+
+    fn call(mut self, call: &ErrandCall<Operation>) -> Result<(), Error> {
+        let id = call.id;
+        // no honest supervisor asks the one for the other's
+        if call.ask.is_remote() != self.network {
+            return Ok(());
+        }
+        let deadline = Instant::now() + Duration::from_millis(u64::from(call.budget_ms)) * RUNNING / 10;
+        let waiting = Rc::clone(&self.desk);
+        let mut git = Git::new(&self.allowed, deadline).with_umask(self.jail.umask);
+        git = git.cancelled_by(move || waiting.borrow_mut().is_left(id));
+        let mut remotes = Ok(Remotes::default());
+        if self.network {
+            git = git.with_network(&self.allowed);
+            // addresses of remotes say which ports and directories the rest of the jail leaves; nothing else is read before
+            remotes = Remotes::read(&git, &self.allowed);
+        }
+        let none = Remotes::default();
+        let reach = reach::of(&self.allowed, &call.ask, self.network, remotes.as_ref().unwrap_or(&none));
+        if !self.finish(id, reach)? {
+            return Ok(());
+        }
+        let ready = remotes.and_then(|_| git.yield_to_repository());
+        let outcome = match ready {
+            Ok(()) => (self.perform)(&call.ask, &self.allowed, &git),
+            Err(why) => failed(&why),
+        };
+        self.desk.borrow_mut().answer(id, &Ok(outcome))?;
+        // its end is the supervisor's to cause
+        let rest = self.desk.borrow_mut().wanted();
+        rest.map(drop)
+    }
+}
+
+/// What a call comes to that ended before anything was carried out.
+fn failed(why: &NotRun) -> Outcome {
+    let (class, next) = match why {
+        NotRun::Deadline => (Class::Timeout, "nothing was changed; call again, or allow more time (--timeout)"),
+        NotRun::Cancelled => (Class::Cancelled, "nothing was changed"),
+        NotRun::Spawn(_) => (Class::Failed, "nothing was changed; `bulkhead doctor` shows which git is used, and how"),
+    };
+    Outcome::Failed(Box::new(Failed {
+        class,
+        reason: why.to_string(),
+        next: next.to_owned(),
+        state: None,
+        restore_point: None,
+        unmerged: Vec::new(),
+    }))
+}
+
+/// Answers every question by a refusal.
+fn refuse(desk: &mut Ends, why: &str) -> Result<(), Error> {
+    let report =
+        bulkhead_contract::isolation::Report::of("worker-write", bulkhead_sandbox::Enforced::nothing().into_rows());
+    desk.say(&FromErrand::Ready(report.clone()))?;
+    let mut closed = false;
+    while let Some(wanted) = desk.wanted()? {
+        let id = match &wanted {
+            Wanted::Call(call) => call.id,
+            Wanted::SelfProbe(id) => *id,
+        };
+        if !std::mem::replace(&mut closed, true) {
+            desk.say(&FromErrand::Closed { id, report: report.clone() })?;
+        }
+        match wanted {
+            Wanted::SelfProbe(id) => desk.say(&FromErrand::SelfProbe { id, report: report.clone() })?,
+            Wanted::Call(call) => {
+                let refused = Outcome::Failed(Box::new(Failed {
+                    class: Class::Refused,
+                    reason: why.to_owned(),
+                    next: "ask the operator".to_owned(),
+                    state: None,
+                    restore_point: None,
+                    unmerged: Vec::new(),
+                }));
+                desk.answer(call.id, &Ok(refused))?;
+            }
+        }
+    }
+    Ok(())
+}
