@@ -100,12 +100,19 @@ pub const AUDIT_SIGN_KEY: Variable = Variable {
 };
 /// The contract's switch: set, whatever it says, nothing is recorded unless we are told otherwise.
 pub const AUDIT_DISABLED: &str = "FLUXGIT_MCP_AUDIT_DISABLED";
+/// What writes.
+pub const GIT: Variable = Variable {
+    name: "BULKHEAD_GIT_PATH",
+    aliases: &["FLUXGIT_MCP_GIT_PATH"],
+    flag: "--git",
+    meaning: "The git that writes on the direct surface, an absolute path",
+};
 /// Severity of log lines.
 pub const LOG: Variable =
     Variable { name: "BULKHEAD_LOG", aliases: &[], flag: "--log", meaning: "warn, info or debug" };
 
 /// All of them, in the order of the help text.
-pub const ALL: [&Variable; 15] = [
+pub const ALL: [&Variable; 16] = [
     &ROOTS,
     &TRUST_OWNER,
     &ISOLATION,
@@ -120,6 +127,7 @@ pub const ALL: [&Variable; 15] = [
     &AUDIT,
     &AUDIT_LEDGER,
     &AUDIT_SIGN_KEY,
+    &GIT,
     &LOG,
 ];
 

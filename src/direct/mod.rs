@@ -4,6 +4,7 @@
 mod flags;
 mod help;
 mod open;
+mod writes;
 
 use crate::{
     cli::{self, Cli},
@@ -103,7 +104,8 @@ fn options(words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
     let (root, cwd) = (text(&served.root)?, text(&served.cwd)?);
     // what is read: this repository, and what the operator names besides
     if words.surface == Surface::Direct {
-        shared.roots = [&served.root, &served.git_dir, &served.common_dir].into_iter().cloned().chain(roots).collect();
+        let own = [&served.root, &served.git_dir, &served.common_dir];
+        shared.roots = own.into_iter().chain(&roots).cloned().collect();
     }
     shared.deadline = Some(match words.timeout {
         0 => NO_TIMEOUT,
@@ -111,6 +113,7 @@ fn options(words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
     });
     let mut options = options::settle_on(&shared, words.surface).map_err(|e| e.to_string())?;
     let bytes = |number: u64| (number > 0).then(|| usize::try_from(number).unwrap_or(usize::MAX));
+    options.inits.write = writes::settle(options.inits.write, words, &served, &roots, options.run_dir.as_deref())?;
     options.settings.direct = direct::Settings {
         root,
         cwd,

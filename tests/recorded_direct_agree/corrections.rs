@@ -36,6 +36,15 @@ const ROWS: &[(&str, &str, &str, Corrected)] = &[
     ("git-clean-ro", "repo_show_file", r#""path":"/a.txt""#, Corrected::Params),
     // B16: a directory is no file
     ("git-clean-ro", "repo_show_file", r#""path":"dir""#, Corrected::Params),
+    // B15: a carriage return is part of its line
+    (
+        "git-clean-ro",
+        "repo_annotate",
+        "crlf.txt",
+        Corrected::Value(
+            r#"[{"line":1,"content":"x\r","author":"Ada Fixture","date_unix":1700003600},{"line":2,"content":"y\r","author":"Ada Fixture","date_unix":1700003600}]"#,
+        ),
+    ),
     // B14: an unborn branch has no commit
     (
         "git-unborn",

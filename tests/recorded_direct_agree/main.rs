@@ -3,6 +3,7 @@
 
 mod corrections;
 #[path = "../support/direct_repository.rs"]
+#[allow(dead_code, reason = "other tests name its commits")]
 mod direct_repository;
 #[path = "../support/mod.rs"]
 mod support;

@@ -29,7 +29,7 @@ enum What {
     /// An operation that the arguments say all about.
     Operation(Operation),
     /// A resolution, which a read worker puts together first.
-    Resolve { path: String, side: ConflictChoice },
+    Resolve { path: String, side: ConflictChoice, word: String },
 }
 
 impl Write {
@@ -125,7 +125,8 @@ impl Write {
             "repo_resolve_conflict" => {
                 let path = text("path");
                 guards.file("path", &path);
-                return Some(Write { what: What::Resolve { path, side: choice(checked, guards)? } });
+                let (side, word) = (choice(checked, guards)?, text("side"));
+                return Some(Write { what: What::Resolve { path, side, word } });
             }
             _ => return None,
         };
@@ -144,19 +145,20 @@ impl Write {
         asker: Asker<'_>,
         control: Control,
     ) -> Result<Done, CallError> {
-        let operation = match self.what {
-            What::Operation(operation) => operation,
-            What::Resolve { path, side } => {
+        let (operation, word) = match self.what {
+            What::Operation(operation) => (operation, None),
+            What::Resolve { path, side, word } => {
                 let ask = Ask::Resolve(asks::Resolve { path: path.clone(), side });
                 let Reply::Resolve(resolution) = reads.read(question(ask), control.clone()).await?.reply else {
                     return Err(CallError::WorkerDied { how: "it answered another question".to_owned() });
                 };
                 let Resolution { becomes, stages } = *resolution;
-                Operation::Resolve { path, becomes, stages }
+                (Operation::Resolve { path, becomes, stages }, Some(word))
             }
         };
         asker.entry.intend(None).await.map_err(|why| CallError::Unrecorded { why })?;
-        let told = Told::of(tool, &operation);
+        let mut told = Told::of(tool, &operation);
+        told.0.extend(word.map(|word| ("side".to_owned(), word.into())));
         let outcome = reads.write(operation, control).await.map_err(without_a_word)?;
         let about = Some(settings.direct.root.clone().into_bytes());
         match outcome {

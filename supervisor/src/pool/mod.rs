@@ -16,7 +16,7 @@ use crate::{
     carrier::Carrier,
     company::OwnPresence,
     control::{Control, Tick},
-    errands::{Comparisons, Errands, Scans},
+    errands::{Comparisons, Errands, RemoteWrites, Scans, Writes},
     gateway::{Bridge, Interrupted},
     log,
     outcome::{Answered, CallError},
@@ -72,6 +72,10 @@ struct Shared {
     scans: Errands<Scans>,
     /// Workers that parse.
     comparisons: Errands<Comparisons>,
+    /// Those that write, without a network.
+    writes: Errands<Writes>,
+    /// Those that fetch and push.
+    remote_writes: Errands<RemoteWrites>,
     /// What others are told of this server.
     presence: OwnPresence,
     /// The way to the gateway.
@@ -130,6 +134,8 @@ impl Pool {
         let refusal = refusal(&settings, own);
         let scans = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let comparisons = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
+        let writes = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
+        let remote_writes = Errands::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let presence = OwnPresence::new(&settings, &carrier, own);
         let bridge = Bridge::new(Rc::clone(&settings), Rc::clone(&carrier), own);
         let state = State {
@@ -142,7 +148,19 @@ impl Pool {
             told_missing: BTreeSet::new(),
         };
         let (state, audit) = (RefCell::new(state), OnceCell::new());
-        let shared = Shared { settings, carrier, refusal, state, audit, scans, comparisons, presence, bridge };
+        let shared = Shared {
+            settings,
+            carrier,
+            refusal,
+            state,
+            audit,
+            scans,
+            comparisons,
+            writes,
+            remote_writes,
+            presence,
+            bridge,
+        };
         Self(Rc::new(shared))
     }
 
@@ -151,6 +169,8 @@ impl Pool {
         self.0.scans.tell(audit.clone());
         self.0.bridge.tell(audit.clone());
         self.0.comparisons.tell(audit.clone());
+        self.0.writes.tell(audit.clone());
+        self.0.remote_writes.tell(audit.clone());
         let _ = self.0.audit.set(audit);
     }
 
@@ -164,6 +184,8 @@ impl Pool {
         drop(waiting);
         self.0.scans.close();
         self.0.comparisons.close();
+        self.0.writes.close();
+        self.0.remote_writes.close();
         self.0.presence.leave().await;
         self.0.bridge.close();
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {
@@ -224,8 +246,11 @@ impl Reads for Pool {
         self.0.bridge.exchange(exchange, control).await
     }
 
-    async fn write(&self, _operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
-        Err(CallError::Unavailable { why: "no worker that writes".to_owned() })
+    async fn write(&self, operation: Operation, control: Control) -> Result<write::Outcome, CallError> {
+        match operation.is_remote() {
+            true => self.0.remote_writes.ask(operation, control).await,
+            false => self.0.writes.ask(operation, control).await,
+        }
     }
 
     async fn syntax(&self, ask: syntax::Ask, control: Control) -> Result<syntax::Reply, CallError> {
