@@ -157,6 +157,7 @@ pub fn data(reply: Reply) -> Result<Value, CallError> {
         | Reply::MergeBase(_)
         | Reply::Remotes(_)
         | Reply::Unmerged(_)
+        | Reply::Points(_)
         | Reply::ConflictRegions(_)
         | Reply::Resolve(_) => {
             return Err(CallError::WorkerDied { how: "it answered another question".into() });

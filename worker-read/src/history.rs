@@ -113,6 +113,11 @@ pub(crate) fn text(commit: &Commit<'_>, bytes: &gix::bstr::BStr) -> String {
 
 pub(crate) fn date(commit: &Commit<'_>) -> String {
     let Some(time) = commit.author().and_then(|who| who.time().ok()) else { return String::new() };
+    iso(time)
+}
+
+/// A time in ISO 8601 with its offset.
+pub(crate) fn iso(time: gix::date::Time) -> String {
     time.format(gix::date::time::format::ISO8601_STRICT).unwrap_or_else(|_| far(time.seconds, time.offset))
 }
 

@@ -5,6 +5,7 @@ pub mod args;
 mod class;
 pub mod conflict_path;
 pub mod gate;
+pub mod point;
 mod rows;
 mod state;
 

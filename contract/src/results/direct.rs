@@ -62,6 +62,8 @@ pub struct AnnotatedLine {
     pub date: i64,
     /// Seconds east of UTC in which the author wrote that time.
     pub offset: i32,
+    /// Both in ISO 8601.
+    pub written: String,
 }
 
 /// `repo_merge_base`.
@@ -88,6 +90,30 @@ pub struct Remote {
     /// The first address to fetch from as it is configured, but for secrets, each of which is `***`; none where no address
     /// is configured.
     pub url: Option<String>,
+}
+
+/// `repo_restore_points`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
+pub struct Points {
+    /// Newest first.
+    pub points: Vec<Point>,
+    /// How many there are of this working tree.
+    pub total: u64,
+}
+
+/// Something to go back to.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Point {
+    /// Its id.
+    pub id: String,
+    /// When it was made, in ISO 8601.
+    pub made: String,
+    /// The tool before which it was made.
+    pub before: String,
+    /// Branch that was checked out; `None` where HEAD was on none.
+    pub branch: Option<String>,
+    /// Full id of HEAD; `None` on an unborn branch.
+    pub head: Option<String>,
 }
 
 /// `repo_conflict_regions`.

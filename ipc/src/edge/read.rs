@@ -9,7 +9,7 @@ use bulkhead_contract::{
     isolation::{Demand, Report},
     results::{
         Annotated, BranchStack, Brief, Changes, CommitDetails, Conflict, ConflictRegions, DigestEvents, Facts, History,
-        MergeBase, PathList, Preflight, RadarEntry, Records, Reflog, Refs, Remotes, RestorePoints, Scope,
+        MergeBase, PathList, Points, Preflight, RadarEntry, Records, Reflog, Refs, Remotes, RestorePoints, Scope,
         SemanticSources, ShownFile, Status, Submodules, TextDiff, Timeline, TimelineEvent, Traces, Worktrees,
     },
 };
@@ -150,6 +150,11 @@ pub enum Ask {
     MergeBase(asks::MergeBase),
     /// `repo_remotes`.
     Remotes,
+    /// `repo_restore_points`.
+    Points {
+        /// At most.
+        limit: u32,
+    },
     /// `repo_conflicts`.
     Unmerged {
         /// Characters of JSON that the paths may take.
@@ -298,6 +303,8 @@ pub enum Reply {
     MergeBase(MergeBase),
     /// To [`Ask::Remotes`].
     Remotes(Remotes),
+    /// To [`Ask::Points`].
+    Points(Box<Points>),
     /// To [`Ask::Unmerged`].
     Unmerged(Box<PathList>),
     /// To [`Ask::ConflictRegions`].

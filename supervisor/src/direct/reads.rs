@@ -76,6 +76,11 @@ pub enum Form {
         /// Another.
         b: String,
     },
+    /// `repo_restore_points`.
+    RestorePoints {
+        /// At most.
+        max: u32,
+    },
     /// `repo_show_file`.
     ShowFile {
         /// A revision.
@@ -119,6 +124,7 @@ impl Form {
             "repo_try_merge" => Form::TryMerge { source: text("source") },
             "repo_log" => Form::Log { range: text("revspec_or_revset"), max: count("max")? },
             "repo_merge_base" => Form::MergeBase { a: text("a"), b: text("b") },
+            "repo_restore_points" => Form::RestorePoints { max: count("max")? },
             "repo_show_file" => Form::ShowFile { rev: text("rev"), path: text("path") },
             "repo_annotate" => Form::Annotate { path: text("path"), rev: given("rev") },
             "repo_list_files" => Form::ListFiles { rev: given("rev") },
@@ -200,6 +206,7 @@ impl Form {
                 }),
             }),
             Form::MergeBase { a, b } => Ask::MergeBase(asks::MergeBase { a: a.clone(), b: b.clone() }),
+            Form::RestorePoints { max } => Ask::Points { limit: *max },
             Form::ShowFile { rev, path } => {
                 Ask::ShowFile(asks::ShowFile { revision: rev.clone(), path: path.clone(), bytes })
             }
@@ -262,6 +269,20 @@ impl Form {
                 budget::list(commits, total, room)
             }
             (Form::MergeBase { .. }, Reply::MergeBase(found)) => json!(found.id),
+            (Form::RestorePoints { max }, Reply::Points(found)) => {
+                let rows = found.points.iter().map(|point| {
+                    json!({
+                        "id": point.id,
+                        "made": point.made,
+                        "before": point.before,
+                        "branch": point.branch,
+                        "head": point.head,
+                    })
+                });
+                // fewer were asked for than there are: that is no cut
+                let total = found.total.min(u64::from(*max));
+                budget::list(rows.collect(), Some(total), room)
+            }
             (Form::ShowFile { path, .. }, Reply::ShowFile(shown)) => {
                 if let Some(ceiling) = own.ceiling.filter(|ceiling| shown.total > *ceiling as u64) {
                     return Err(too_large(path, shown.total, ceiling));
@@ -439,7 +460,7 @@ fn line(line: &AnnotatedLine) -> Value {
         "line": line.line,
         "content": line.content,
         "author": line.author,
-        "date": line.date,
+        "date": line.written,
         "date_unix": line.date,
     })
 }

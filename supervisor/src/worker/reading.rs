@@ -110,6 +110,7 @@ fn fits(ask: &Ask, reply: &Reply) -> bool {
             | (Ask::ListFiles(_), Reply::ListFiles(_))
             | (Ask::MergeBase(_), Reply::MergeBase(_))
             | (Ask::Remotes, Reply::Remotes(_))
+            | (Ask::Points { .. }, Reply::Points(_))
             | (Ask::Unmerged { .. }, Reply::Unmerged(_))
             | (Ask::ConflictRegions(_), Reply::ConflictRegions(_))
             | (Ask::Resolve(_), Reply::Resolve(_))

@@ -55,6 +55,7 @@ pub fn answer(repo: &Repo, ask: &Ask, pace: &Pace) -> Option<Result<Reply, ReadF
         Ask::ShowFile(ask) => direct::show(repo, ask, pace).map(|it| Reply::ShowFile(Box::new(it))),
         Ask::ListFiles(ask) => direct::list(repo, ask, pace).map(|it| Reply::ListFiles(Box::new(it))),
         Ask::MergeBase(ask) => direct::merge_base(repo, ask, pace).map(Reply::MergeBase),
+        Ask::Points { limit } => direct::points(repo, *limit, pace).map(|it| Reply::Points(Box::new(it))),
         Ask::Remotes => Ok(Reply::Remotes(direct::remotes(repo))),
         Ask::Unmerged { chars } => direct::unmerged(repo, *chars).map(|it| Reply::Unmerged(Box::new(it))),
         Ask::ConflictRegions(ask) => direct::regions(repo, ask, pace).map(|it| Reply::ConflictRegions(Box::new(it))),

@@ -246,6 +246,7 @@ struct Maker {
     author: String,
     date: i64,
     offset: i32,
+    written: String,
 }
 
 fn rows(repo: &Repo, found: &Found, bytes: u32) -> Annotated {
@@ -268,6 +269,7 @@ fn rows(repo: &Repo, found: &Found, bytes: u32) -> Annotated {
             author: maker.author.clone(),
             date: maker.date,
             offset: maker.offset,
+            written: maker.written.clone(),
         });
     }
     answer.partial = found.incomplete.then(|| Partial {
@@ -288,6 +290,7 @@ fn maker(repo: &Repo, mailmap: &Mailmap, commit: Option<ObjectId>) -> Maker {
             author: UNCOMMITTED.to_owned(),
             date: i64::try_from(now).unwrap_or(i64::MAX),
             offset: 0,
+            written: history::iso(gix::date::Time::new(i64::try_from(now).unwrap_or(i64::MAX), 0)),
         };
     };
     let mut buffer = Vec::new();
@@ -303,6 +306,7 @@ fn maker(repo: &Repo, mailmap: &Mailmap, commit: Option<ObjectId>) -> Maker {
         author: history::cut(&name, history::MAX_NAME_CHARS),
         date: time.map_or(0, |time| time.seconds),
         offset: time.map_or(0, |time| time.offset),
+        written: time.map(history::iso).unwrap_or_default(),
     }
 }
 

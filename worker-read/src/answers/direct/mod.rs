@@ -5,6 +5,7 @@ mod annotate;
 mod conflicts;
 mod files;
 mod history;
+mod points;
 mod remotes;
 mod resolve;
 
@@ -12,6 +13,7 @@ pub(super) use annotate::annotate;
 pub(super) use conflicts::{regions, unmerged};
 pub(super) use files::{list, show};
 pub(super) use history::merge_base;
+pub(super) use points::points;
 pub(super) use remotes::remotes;
 pub(super) use resolve::resolve;
 
