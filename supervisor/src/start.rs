@@ -13,7 +13,10 @@ use crate::{
     pool::Pool,
     settings::Settings,
 };
-use bulkhead_contract::isolation::{Demand, Report};
+use bulkhead_contract::{
+    catalogue::Surface,
+    isolation::{Demand, Report},
+};
 use bulkhead_ipc::edge::Inits;
 use serde_json::Value;
 use std::{
@@ -37,6 +40,8 @@ use std::os::fd::{AsFd, OwnedFd};
 pub const EXIT_CANNOT_START: i32 = 1;
 /// Exit code when answers were lost at the end of input, because nobody read them.
 pub const EXIT_UNREAD: i32 = 1;
+/// Exit code of the direct surface alone when the input ended before anything was said.
+pub const EXIT_UNHEARD: i32 = 1;
 /// Time for what is still to be written when all is over.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// Time in which the launcher is expected to end once its socket is closed; after that, whoever outlives us takes it away.
@@ -64,11 +69,13 @@ pub enum Means {
 }
 
 /// Serves MCP on standard input and output until the input ends or a signal asks to stop. The result is the exit code:
-/// 0, [`EXIT_CANNOT_START`], or [`EXIT_UNREAD`].
+/// 0, [`EXIT_CANNOT_START`], [`EXIT_UNREAD`] or [`EXIT_UNHEARD`].
 #[must_use]
 pub fn serve(settings: Settings, means: Means) -> i32 {
     // before the jail, which shows nothing of what a descriptor is
     let streams = stdio::Streams::look();
+    // the direct contract has a status for it (`flags.md`)
+    let unheard_fails = settings.surface == Surface::Direct;
     let mut house = match House::build(settings, means) {
         Ok(house) => house,
         Err(e) => return cannot_start(&e),
@@ -79,15 +86,22 @@ pub fn serve(settings: Settings, means: Means) -> i32 {
     };
     house.flushed = Some(flushed.clone());
     let served = house.run(async |house, pool| {
-        let answered = mcp::run(io, Rc::new(pool), Rc::clone(&house.settings), house.audit.clone()).await;
-        answered & flushed.wait_while_read(mcp::UNREAD).await
+        let end = mcp::run(io, Rc::new(pool), Rc::clone(&house.settings), house.audit.clone()).await;
+        match flushed.wait_while_read(mcp::UNREAD).await {
+            false => mcp::End::Unread,
+            true => end,
+        }
     });
-    let lost = served == Some(false);
+    let lost = served == Some(mcp::End::Unread);
     if lost {
         log::warn("standard input has ended and nobody reads standard output: answers were lost");
     }
     log::flush(LAST_WORDS);
-    if lost { EXIT_UNREAD } else { 0 }
+    match served {
+        Some(mcp::End::Unread) => EXIT_UNREAD,
+        Some(mcp::End::Unheard) if unheard_fails => EXIT_UNHEARD,
+        _ => 0,
+    }
 }
 
 /// Answers one tool call and ends.

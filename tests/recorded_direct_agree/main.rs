@@ -2,16 +2,17 @@
 //! Trust: recordings are data; what was prose in them was never kept.
 
 mod corrections;
-#[path = "../support/direct_repository.rs"]
-#[allow(dead_code, reason = "other tests name its commits")]
-mod direct_repository;
 #[path = "../support/mod.rs"]
 mod support;
 
 use corrections::{Corrected, correction};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{path::PathBuf, process::Command};
-use support::{Place, Server, Start};
+use support::{
+    Place,
+    direct::{Came, Served},
+    direct_repository,
+};
 
 const RECORDED: &str = include_str!("../fixtures/recorded_direct/git_reads.json");
 
@@ -35,7 +36,7 @@ impl World {
     }
 
     /// What the recordings' session was about, as it stood then.
-    fn server(&self, session: &str) -> Server {
+    fn server(&self, session: &str) -> Served {
         let served = match session {
             "git-clean-ro" => self.repo.clone(),
             "git-detached" => {
@@ -55,51 +56,23 @@ impl World {
             }
             other => panic!("no such session: {other}"),
         };
-        Start::new(&self.place).arguments(&["--surface", "direct", "--repo"]).argument(served).spawn()
+        Served::reading(&self.place, &served)
     }
-}
-
-/// What came of a call, in the words of the recordings.
-#[derive(Debug, PartialEq)]
-enum Came {
-    Value(Value),
-    Params,
-    Failure(String),
-}
-
-fn call(server: &mut Server, tool: &str, arguments: &Value) -> Came {
-    let params = json!({"name": tool, "arguments": arguments, "_meta": support::server::meta()});
-    let id = server.request("tools/call", params);
-    let answer = server.answer(&id).message;
-    if let Some(error) = answer.get("error") {
-        assert_eq!(error["code"], -32602, "{tool} {arguments}: {error}");
-        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()));
-        return Came::Params;
-    }
-    let result = &answer["result"];
-    let text = result["content"][0]["text"].as_str().expect("one text");
-    let value: Value = serde_json::from_str(text).expect("it is JSON");
-    if result["isError"] == true {
-        assert_eq!(result["structuredContent"]["error"], value);
-        for member in ["reason", "next"] {
-            assert!(value[member].as_str().is_some_and(|text| !text.is_empty()), "{tool} {arguments}: {value}");
-        }
-        return Came::Failure(value["class"].as_str().expect("a class").to_owned());
-    }
-    let structure = &result["structuredContent"];
-    assert!(structure == &value || structure["result"] == value, "{tool}: {structure}");
-    Came::Value(value)
 }
 
 /// What the contract makes of a recording: values stay, and errors go where the adopted reference puts them.
 fn expected(case: &Value, directory: &str) -> Came {
     if let Some(result) = case.get("result") {
-        let text = result.to_string().replace("$FX", directory);
+        let mut text = result.to_string().replace("$FX", directory);
+        // disagreements, row 23: a date is a text, and the number stands beside it
+        if case["tool"] == "repo_annotate" {
+            text = text.replace("\"date\":", "\"date_unix\":");
+        }
         return Came::Value(serde_json::from_str(&text).expect("it was JSON"));
     }
     match case["rpc_error"].as_i64() {
-        Some(-32603) => Came::Failure("not_found".to_owned()),
-        _ => Came::Params,
+        Some(-32603) => Came::Failure("not_found".to_owned(), Value::Null),
+        _ => Came::Params(String::new()),
     }
 }
 
@@ -120,7 +93,7 @@ fn recorded_reads_come_out_again() {
             server = Some(world.server(&session));
         }
         let server = server.as_mut().expect("the first case starts one");
-        let came = call(server, tool, arguments);
+        let came = server.call(tool, arguments.clone());
         let wanted = match correction(&session, tool, arguments) {
             Some(correction) => {
                 corrected += 1;
@@ -128,14 +101,16 @@ fn recorded_reads_come_out_again() {
                     Corrected::Value(text) => {
                         Came::Value(serde_json::from_str(&text.replace("$FX", directory)).expect("a table's JSON"))
                     }
-                    Corrected::Params => Came::Params,
+                    Corrected::Params => Came::Params(String::new()),
                 }
             }
             None => expected(case, directory),
         };
         let same = match (&came, &wanted) {
             (Came::Value(came), Came::Value(wanted)) => agrees(came, wanted),
-            (came, wanted) => came == wanted,
+            (Came::Failure(came, _), Came::Failure(wanted, _)) => came == wanted,
+            (Came::Params(_), Came::Params(_)) => true,
+            _ => false,
         };
         if !same {
             faults.push(format!("{session} {tool} {arguments}\n  came   {came:?}\n  wanted {wanted:?}"));

@@ -6,6 +6,7 @@
 pub mod auditor;
 pub mod calls;
 pub mod dice;
+pub mod direct;
 #[cfg(unix)]
 pub mod direct_repository;
 pub mod fixtures;

@@ -108,6 +108,25 @@ impl Gate {
     }
 }
 
+/// Names that are spelled out; the rest is counted.
+const SPELLED_OUT: usize = 8;
+
+impl std::fmt::Display for Gate {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Gate::Closed => out.write_str("closed"),
+            Gate::Open => out.write_str("open"),
+            Gate::Tools(names) => {
+                write!(out, "open for {}", names[..names.len().min(SPELLED_OUT)].join(" "))?;
+                match names.len().checked_sub(SPELLED_OUT) {
+                    None | Some(0) => Ok(()),
+                    Some(more) => write!(out, " and {more} more"),
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +151,8 @@ mod tests {
         assert!(some.is_open() && !Gate::Closed.is_open() && Gate::Open.is_open());
         assert!(!Gate::Tools(vec![ALWAYS]).is_open());
         assert!(Gate::Closed.lets(ALWAYS) && !Gate::Closed.lets("repo_undo") && Gate::Open.lets("repo_undo"));
+        assert_eq!((some.to_string(), Gate::Open.to_string()), ("open for repo_commit".into(), "open".into()));
+        assert!(Gate::Tools(GATED.to_vec()).to_string().ends_with(" and 32 more"));
         assert_eq!((named("Repo_commit"), named("repo_status")), (None, None));
         assert!(is_forge("forge_info") && is_forge("forge_pr_merge") && !is_forge("forge_x") && !is_forge("repo_push"));
     }

@@ -31,11 +31,18 @@ struct Begun {
 }
 
 impl Entry {
-    pub(super) fn begin(audit: Audit, tool: Option<&'static str>, arguments: &Value, client: Option<&str>) -> Self {
+    /// `served` is the digest of the one repository that the tool is about, where it takes none.
+    pub(super) fn begin(
+        audit: Audit,
+        tool: Option<&'static str>,
+        arguments: &Value,
+        served: Option<[u8; 32]>,
+        client: Option<&str>,
+    ) -> Self {
         let begun = audit.0.is_some().then(|| Begun {
             tool: tool.unwrap_or("unknown"),
             client: client.map(str::to_owned),
-            scope: scope(arguments),
+            scope: served.map_or_else(|| scope(arguments), Scope::Path),
             arguments: (!arguments.is_null()).then(|| canonical::sha256(arguments)),
             since: Instant::now(),
         });
@@ -232,6 +239,15 @@ mod tests {
         ] {
             assert_eq!((kind(tool), risk(tool)), (right_kind, right_risk), "{tool}");
             assert_eq!(is_write(tool), right_kind != Kind::ToolCall, "{tool}");
+        }
+        for (tool, right) in [
+            ("repo_status", Risk::None),
+            ("repo_commit", Risk::Low),
+            ("repo_push", Risk::Medium),
+            ("repo_delete_branch", Risk::High),
+        ] {
+            assert_eq!((kind(tool), risk(tool)), (Kind::ToolCall, right), "{tool}");
+            assert_eq!(is_write(tool), right != Risk::None, "{tool}");
         }
     }
 

@@ -16,7 +16,9 @@ pub use queue::CAPACITY;
 use crate::{carrier::Carrier, log, settings::Settings};
 use bulkhead_contract::{
     canonical,
+    catalogue::{self, Surface},
     isolation::{Demand, Report},
+    tool::Tool,
 };
 use bulkhead_ipc::edge::audit::{Event, Kind, Known, Outcome, Scope, Write};
 use queue::Queue;
@@ -99,6 +101,8 @@ struct Shared {
     mode: Mode,
     compat: bool,
     session: String,
+    /// Digest of the path that the direct surface serves.
+    served: Option<[u8; 32]>,
     /// What was in force at the start; the first event.
     start: RefCell<Option<Event>>,
     state: RefCell<State>,
@@ -181,6 +185,8 @@ impl Audit {
             mode: audit.mode,
             compat: audit.compat,
             session,
+            served: (settings.surface != Surface::Review)
+                .then(|| canonical::sha256(&Value::from(settings.direct.root.as_str()))),
             start: RefCell::new(Some(Event { session: server.clone(), ..start_of(settings, own) })),
             state: RefCell::new(State { health, queue: Queue::of(server), ..State::default() }),
             running: Cell::new(false),
@@ -195,7 +201,9 @@ impl Audit {
     pub fn call(&self, tool: Option<&'static str>, arguments: &Value, client: Option<&str>) -> Entry {
         // the first one starts a worker while its own work begins
         self.0.iter().for_each(|shared| shared.run());
-        Entry::begin(self.clone(), tool, arguments, client)
+        let direct = tool.and_then(catalogue::row).is_some_and(Tool::is_direct);
+        let served = self.0.as_ref().and_then(|shared| shared.served).filter(|_| direct);
+        Entry::begin(self.clone(), tool, arguments, served, client)
     }
 
     /// Whether a call may begin. Where every call must be recorded, this waits until it is known whether that is possible,
@@ -423,9 +431,13 @@ fn start_of(settings: &Settings, own: &Report) -> Event {
         session: String::new(),
         duration_ms: 0,
         summary: format!(
-            "isolation {isolation}; audit {}; roots {}; gateway {gateway}",
+            "isolation {isolation}; audit {}; roots {}; gateway {gateway}{}",
             settings.audit.mode.name(),
-            settings.roots_text.len()
+            settings.roots_text.len(),
+            match settings.surface {
+                Surface::Review => String::new(),
+                Surface::Direct | Surface::Both => format!("; writes {}", settings.direct.gate),
+            }
         ),
         reported: None,
         timestamp: now(),

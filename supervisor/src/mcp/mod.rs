@@ -24,4 +24,4 @@ pub(crate) mod tests;
 
 pub use list::{tools_json, tools_text};
 pub use once::{CallOutput, call_once};
-pub use session::{SessionIo, UNREAD, run};
+pub use session::{End, SessionIo, UNREAD, run};

@@ -62,10 +62,20 @@ pub struct SessionIo {
     pub hung_up: fn() -> bool,
 }
 
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every call was answered.
+    Answered,
+    /// Some call got no answer for want of a reader.
+    Unread,
+    /// Nothing was said at all.
+    Unheard,
+}
+
 /// Serves one client until its input ends or its output breaks, then stops what still runs. Answers that are finished
-/// by then are in the output, where somebody reads it. False where some call got no answer for want of a reader. Must run
-/// inside a [`tokio::task::LocalSet`].
-pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>, audit: Audit) -> bool {
+/// by then are in the output, where somebody reads it. Must run inside a [`tokio::task::LocalSet`].
+pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<Settings>, audit: Audit) -> End {
     let SessionIo { mut input, output, outflow, hung_up } = io;
     let lists = Lists::new(Rc::clone(&settings));
     let mut session = Session {
@@ -79,6 +89,7 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
         opened: Opened::default(),
         open: OpenCalls::default(),
         tasks: JoinSet::new(),
+        heard: false,
     };
     loop {
         tokio::select! {
@@ -90,7 +101,7 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
                         () = session.take(events) => {}
                         () = abandoned => {
                             session.tasks.abort_all();
-                            return false;
+                            return End::Unread;
                         }
                     }
                 }
@@ -103,7 +114,12 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
             }
         }
     }
-    session.end().await
+    let heard = session.heard;
+    match session.end().await {
+        _ if !heard => End::Unheard,
+        true => End::Answered,
+        false => End::Unread,
+    }
 }
 
 /// Resolves when the input is over and nobody reads the answers to it, on which the session itself may be waiting.
@@ -130,6 +146,8 @@ struct Session<R> {
     opened: Opened,
     open: OpenCalls,
     tasks: JoinSet<()>,
+    /// Anything came in.
+    heard: bool,
 }
 
 /// What becomes of a request.
@@ -144,6 +162,7 @@ enum Step {
 
 impl<R: Reads + 'static> Session<R> {
     async fn take(&mut self, events: Vec<Event>) {
+        self.heard |= !events.is_empty();
         for event in events {
             match event {
                 Event::Message(bytes) => self.message(&bytes).await,
