@@ -147,6 +147,11 @@ const KINDS: &[(&[&str], Class, &str)] = &[
         "Check the remote's URL and the names.",
     ),
     (
+        &["cannot run ssh", "unable to fork", "is not a git command"],
+        Class::Failed,
+        "Ask the operator which programs for remotes the server has.",
+    ),
+    (
         &[
             "Could not resolve host",
             "Could not resolve hostname",
@@ -207,6 +212,7 @@ const KINDS: &[(&[&str], Class, &str)] = &[
             "unable to read tree",
             "index file corrupt",
             "bad index file",
+            "index file smaller",
             "not a git repository",
         ],
         Class::Unusable,

@@ -127,6 +127,9 @@ impl Way<'_, '_> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&error)),
             _ => {}
         }
+        if index.exists() {
+            make::unflag(self.repo, &self.empty, &index)?;
+        }
         make::raw(self.repo, &self.empty, ["read-tree", "--reset", "-u", "--no-recurse-submodules", worktree])
             .env("GIT_INDEX_FILE", &index)
             .all("The working tree could not be brought back; it may be in between.")?;

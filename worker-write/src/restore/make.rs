@@ -136,6 +136,7 @@ impl<'r, 'a> Point<'r, 'a> {
 
     /// A tree of all tracked files as they lie in the working tree.
     fn worktree(&self) -> Step<String> {
+        unflag(self.repo, &self.empty, &self.index)?;
         self.on_index(["update-index", "-q", "--refresh"]).run()?;
         let differing = ["diff-files", "-z", "--raw", "--no-renames", "--ignore-submodules=all", "--no-ext-diff"];
         let listing = self.on_index(differing).all("The working tree could not be compared.")?;
@@ -299,6 +300,30 @@ pub(super) fn raw<'r, 'a, S: AsRef<OsStr>>(
         call = call.global("-c").global(setting);
     }
     call
+}
+
+/// Takes from a copy of the index what has Git not look at files: "assume unchanged", and "skip" of those that are there.
+pub(super) fn unflag(repo: &Repo<'_>, empty: &str, index: &Path) -> Step<()> {
+    let call = |arguments: &[&str]| raw(repo, empty, arguments).env("GIT_INDEX_FILE", index);
+    let listing = call(&["ls-files", "-v", "-z"]).all("The index could not be read.")?;
+    let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
+    // `LETTER path`: a small letter is assumed, `S` is skipped
+    for row in fields(&listing) {
+        let (Some(letter), Some(path)) = (row.first(), row.get(2..)) else { continue };
+        if letter.is_ascii_lowercase() {
+            assumed.extend([path, b"\0"].concat());
+        }
+        if letter.eq_ignore_ascii_case(&b'S') && repo.root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok() {
+            skipped.extend([path, b"\0"].concat());
+        }
+    }
+    for (flag, paths) in [("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)] {
+        if !paths.is_empty() {
+            let call = call(&["update-index", flag, "-z", "--stdin"]).stdin(paths);
+            call.all("The copy of the index could not be written. Nothing was done.")?;
+        }
+    }
+    Ok(())
 }
 
 /// A path on a line of its own, quoted as C does where it holds what would end or begin something.

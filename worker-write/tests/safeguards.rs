@@ -1,0 +1,199 @@
+//! Locks, lock files that Git left, and changes that nobody asked for.
+//! Trust: test code.
+#![cfg(unix)]
+
+mod support;
+
+use bulkhead_contract::direct::{Class, OperationState};
+use bulkhead_ipc::edge::write::{Operation, Outcome};
+use bulkhead_worker_write::{git::Git, guard::Guard, leftover, lock, operations::perform};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+use support::{Bench, checkout, commit};
+
+/// The longest that a test waits for something that must happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_lock_file_of_a_git_that_was_killed_is_named_and_never_removed() {
+    let bench = Bench::honest();
+    bench.write("a.txt", "mine\n");
+    // an editor that does not end: the commit holds the index meanwhile
+    let mut command = bench.git_command();
+    command.args(["-c", "core.editor=sleep 600 #", "commit", "-q", "-a"]).env_remove("GIT_EDITOR");
+    let mut git = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("git runs");
+    let lock = bench.git_dir().join("index.lock");
+    let until = Instant::now() + PATIENCE;
+    while !lock.exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    git.kill().expect("it runs");
+    git.wait().expect("it ended");
+    assert!(lock.exists());
+
+    let failed = bench.refused(&commit(&["a.txt"], "x"), Class::Locked);
+    assert!(failed.reason.contains("index.lock") && failed.reason.contains(" s old"), "{failed:#?}");
+    assert_eq!((failed.restore_point, failed.state), (None, Some(OperationState::Clear)));
+    assert!(lock.exists());
+    assert!(bench.git(&["for-each-ref", "refs/bulkhead"]).is_empty());
+    fs::remove_file(&lock).expect("it is there");
+    bench.done(&commit(&["a.txt"], "x"));
+}
+
+#[test]
+fn lock_files_are_found_wherever_git_makes_them() {
+    let bench = Bench::honest();
+    let place = bench.beside("linked");
+    bench.git(&["worktree", "add", "-q", place.to_str().expect("UTF-8"), "side"]);
+    let common = bench.git_dir();
+    let own = common.join("worktrees/linked");
+    let names = ["config.lock", "packed-refs.lock", "refs/heads/deep/er/x.lock", "shallow.lock"];
+    let mut expected: Vec<_> = names.iter().map(|name| common.join(name)).collect();
+    expected.extend([own.join("HEAD.lock"), own.join("index.lock")]);
+    for path in &expected {
+        fs::create_dir_all(path.parent().expect("it has one")).expect("ours");
+        fs::write(path, "").expect("ours");
+    }
+    // of another working tree: not in the way here
+    fs::write(common.join("worktrees/linked/x.lock.txt"), "").expect("ours");
+    expected.sort();
+    let found: Vec<_> = leftover::find(&own, &common).into_iter().map(|it| it.path).collect();
+    assert_eq!(found, expected);
+    for path in &expected {
+        fs::remove_file(path).expect("ours");
+    }
+    let old = common.join("refs/heads/main.lock");
+    let file = fs::File::create(&old).expect("ours");
+    file.set_modified(std::time::SystemTime::now() - Duration::from_secs(3 * 86_400)).expect("ours");
+    let failed = bench.refused(&checkout("v1"), Class::Locked);
+    assert!(failed.reason.contains("main.lock (3 days old)"), "{failed:#?}");
+}
+
+#[test]
+fn one_write_at_a_time_and_the_next_waits_no_longer_than_its_call() {
+    let bench = Bench::honest();
+    let locks = bench.beside("locks");
+    let path = lock::path(&locks, &bench.git_dir());
+    assert_eq!(path.parent(), Some(locks.as_path()));
+    let other = fs::File::create(&path).expect("ours");
+    other.lock().expect("nobody else has it");
+    let begun = Instant::now();
+    let outcome = bench.perform_within(&checkout("v1"), Duration::from_millis(1_300));
+    let Outcome::Failed(failed) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(failed.class, Class::Locked, "{failed:#?}");
+    assert!(begun.elapsed() >= Duration::from_millis(250));
+    // reads of what there is to go back to wait for nobody
+    bench.done(&Operation::RestorePoints { limit: 1 });
+    let allowed = bench.allowed.clone();
+    let waiting = std::thread::spawn(move || {
+        let git = Git::new(&allowed, Instant::now() + PATIENCE);
+        perform(&checkout("v1"), &allowed, &git)
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    drop(other);
+    let outcome = waiting.join().expect("it ends");
+    assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+    assert_eq!(bench.id("HEAD"), bench.id("v1"));
+}
+
+#[test]
+fn a_git_that_hangs_is_ended_with_the_call() {
+    let bench = Bench::honest();
+    fs::remove_file(bench.git_dir().join("info/exclude")).expect("git makes one");
+    let fifo = bench.git_dir().join("info/exclude");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo is there");
+    assert!(made.success());
+    bench.write("a.txt", "mine\n");
+    let begun = Instant::now();
+    let Outcome::Failed(failed) = bench.perform_within(&commit(&["a.txt"], "x"), Duration::from_secs(2)) else {
+        panic!("nothing can be listed")
+    };
+    assert_eq!(failed.class, Class::Timeout, "{failed:#?}");
+    assert!(begun.elapsed() < PATIENCE);
+    fs::remove_file(&fifo).expect("ours");
+    bench.done(&commit(&["a.txt"], "x"));
+}
+
+#[test]
+fn what_was_planted_is_undone_byte_for_byte() {
+    let bench = Bench::honest();
+    let git_dir = bench.git_dir();
+    fs::create_dir_all(git_dir.join("hooks")).expect("ours");
+    fs::write(git_dir.join("hooks/kept"), "#!/bin/sh\n").expect("ours");
+    symlink("elsewhere", git_dir.join("hooks/link")).expect("ours");
+    let guard = Guard::before(&git_dir, &git_dir);
+    assert!(guard.changes().is_empty());
+    let files = |directory: &Path| {
+        let mut all: Vec<_> =
+            fs::read_dir(directory.join("hooks")).expect("ours").flatten().map(|it| it.path()).collect();
+        all.extend(["config", "info/exclude", "info/attributes"].map(|name| directory.join(name)));
+        all.sort();
+        let facts = |path: &Path| (path.to_owned(), fs::read_link(path).ok(), fs::read(path).ok());
+        all.iter().map(|path| facts(path)).collect::<Vec<_>>()
+    };
+    let before = files(&git_dir);
+    bench.git(&["config", "core.fsmonitor", "touch x"]);
+    fs::write(git_dir.join("hooks/post-commit"), "#!/bin/sh\n").expect("ours");
+    fs::set_permissions(git_dir.join("hooks/kept"), fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::remove_file(git_dir.join("hooks/link")).expect("ours");
+    fs::write(git_dir.join("info/attributes"), "* filter=x\n").expect("ours");
+    fs::create_dir(git_dir.join("config.worktree")).expect("ours");
+    let changes = guard.changes();
+    assert_eq!(changes.len(), 6, "{changes:?}");
+    guard.undo(&changes).expect("all of it can be put back");
+    assert_eq!(files(&git_dir), before);
+    assert!(guard.changes().is_empty());
+}
+
+#[test]
+fn an_operation_that_changes_more_than_it_says_is_refused() {
+    let mut bench = Bench::honest();
+    let config = fs::read(bench.git_dir().join("config")).expect("it is there");
+    // a Git that was taken over: it does what it is told, and more
+    let real = String::from_utf8(bench.allowed.programs.git.clone()).expect("UTF-8");
+    let fake = bench.beside("git");
+    let script = format!(
+        "#!/bin/sh\n{real} \"$@\"; code=$?\ncase \"$*\" in *' commit '*) {real} -C {} config core.fsmonitor evil;; esac\nexit $code\n",
+        bench.root().display()
+    );
+    fs::write(&fake, script).expect("ours");
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).expect("ours");
+    bench.allowed.programs.git = fake.to_str().expect("UTF-8").as_bytes().to_vec();
+    bench.write("a.txt", "mine\n");
+    let failed = bench.refused(&commit(&["a.txt"], "x"), Class::Refused);
+    assert!(failed.reason.contains("core.fsmonitor") && failed.reason.contains("put back"), "{failed:#?}");
+    assert!(failed.restore_point.is_some());
+    assert_eq!(fs::read(bench.git_dir().join("config")).expect("it is there"), config);
+}
+
+#[test]
+fn settings_from_outside_of_the_repository_are_refused() {
+    let bench = Bench::honest();
+    let outside = bench.beside("outside");
+    fs::write(&outside, "[core]\n\tfsmonitor = evil\n").expect("ours");
+    for value in ["../../outside", outside.to_str().expect("UTF-8"), "~/x"] {
+        bench.git(&["config", "include.path", value]);
+        let failed = bench.refused(&checkout("v1"), Class::Refused);
+        assert!(failed.reason.contains("include.path"), "{failed:#?}");
+    }
+    fs::write(bench.git_dir().join("more"), "[user]\n\tname = In Side\n").expect("ours");
+    bench.git(&["config", "include.path", "more"]);
+    bench.done(&checkout("v1"));
+}
+
+#[test]
+fn a_damaged_repository_is_told_as_such() {
+    let bench = Bench::honest();
+    bench.write("a.txt", "mine\n");
+    fs::write(bench.git_dir().join("index"), "DIRCgarbage").expect("ours");
+    bench.refused(&commit(&["a.txt"], "x"), Class::Unusable);
+    let bench = Bench::honest();
+    fs::write(bench.git_dir().join("config"), "[core\n").expect("ours");
+    let Outcome::Failed(failed) = bench.perform(&checkout("v1")) else { panic!("it cannot be read") };
+    assert!(failed.reason.contains("config"), "{failed:#?}");
+}
