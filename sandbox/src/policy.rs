@@ -124,7 +124,7 @@ mod tests {
     use seccompiler::TargetArch;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const KINDS: [(&str, Policy); 11] = [
+    const KINDS: [(&str, Policy); 12] = [
         ("read", read::POLICY),
         ("audit", audit::POLICY),
         ("agents, looking", agents::LOOKING),
@@ -136,6 +136,7 @@ mod tests {
         ("launcher", launcher::POLICY),
         ("write", write::POLICY),
         ("write-net", write::NET),
+        ("write-net, agent", write::NET_AND_AGENT),
     ];
 
     fn rows(tables: &'static [&'static [Row]]) -> impl Iterator<Item = &'static Row> {

@@ -3,8 +3,8 @@
 //!
 //! Every probe runs in fresh processes: without any layer (`bare`), as worker-read started by the real launcher
 //! (`read`, and `read+empty-root` with the optional layer), as worker-audit (`audit`), as worker-agents (`agents`) and its
-//! second kind, which keeps a note (`note`), as worker-syntax (`syntax`), as worker-gateway with a stream in its hands (`gateway`), and
-//! as the supervisor (`supervisor`). What the jailed ones answer must be what `tests/golden` says; what a bare one answers must be something
+//! second kind, which keeps a note (`note`), as worker-syntax (`syntax`), as worker-gateway with a stream in its hands (`gateway`),
+//! as worker-write and its second kind, which has a network (`write`, `write-net`), and as the supervisor (`supervisor`). What the jailed ones answer must be what `tests/golden` says; what a bare one answers must be something
 //! else, or the probe tests nothing.
 //! Started as root, all of it runs a second time as an ordinary user. `BULKHEAD_BLESS=1` writes the table anew.
 
@@ -33,6 +33,8 @@ fn main() -> std::process::ExitCode {
         "worker" if std::env::args().nth(2).is_some_and(|kind| kind == "note") => subject::note_keeper(),
         "worker" if std::env::args().nth(2).is_some_and(|kind| kind == "gateway") => subject::talker(),
         "worker" if std::env::args().nth(2).is_some_and(|kind| kind == "syntax") => subject::parser(),
+        "worker" if std::env::args().nth(2).is_some_and(|kind| kind == "write") => subject::writer(false),
+        "worker" if std::env::args().nth(2).is_some_and(|kind| kind == "write-net") => subject::writer(true),
         "worker" => subject::reader(),
         "supervisor" => subject::supervisor(),
         "bare" => subject::bare(),

@@ -162,6 +162,13 @@ impl Launcher {
         Self::told(subject::inits(subject::init(ceiling, None, false)), WorkerKind::Syntax, None)
     }
 
+    /// The same with workers that write in `repository`; with `network`, they may connect to `port`.
+    pub fn start_for_writes(ceiling: &str, repository: &str, port: u16, network: bool) -> io::Result<Self> {
+        let mut inits = subject::inits(subject::init(ceiling, None, false));
+        inits.write = subject::write_init(ceiling, repository, port);
+        Self::told(inits, if network { WorkerKind::WriteNet } else { WorkerKind::Write }, None)
+    }
+
     fn told(inits: Inits, kind: WorkerKind, path: Option<&str>) -> io::Result<Self> {
         let table = Table::new(inits).map_err(io::Error::other)?;
         Ok(Self { forked: bulkhead_launcher::start(table)?, kind, repository: path.map(str::to_owned) })

@@ -8,7 +8,8 @@ use bulkhead_ipc::{
     edge::{
         Inits, agents, audit, dialler, gateway, note,
         read::{Init, OwnerTrust, ToRead},
-        syntax, write,
+        syntax,
+        write::{self, Operation},
     },
     frame,
 };
@@ -19,9 +20,11 @@ use bulkhead_sandbox::{
         self,
         agents::AgentsJail,
         read::{ReadJail, ReadPlan},
+        write::{Network, WriteJail},
     },
     probe::{self, deaths},
 };
+use bulkhead_worker_write::reach;
 use std::{
     ffi::{CStr, OsString},
     fs::OpenOptions,
@@ -64,6 +67,27 @@ pub fn init(ceiling: &str, run_dir: Option<&str>, empty_root: bool) -> Init {
 /// What a launched worker-audit is told.
 pub fn audit_init() -> audit::Init {
     audit::Init { demand: Demand::Required, ledger: None, sign_key: None, compat: false, memory: MEMORY }
+}
+
+/// What a launched worker-write is told: one repository, a root around it, no program, and one port for the kind that
+/// has a network.
+pub fn write_init(root: &str, repository: &str, port: u16) -> write::Init {
+    let bytes = |text: &str| text.as_bytes().to_vec();
+    let programs = write::Programs { network_ports: vec![port], ..write::Programs::default() };
+    let allowed = write::Allowed {
+        root: bytes(repository),
+        git_dir: bytes(repository),
+        common_dir: bytes(repository),
+        roots: vec![bytes(root)],
+        locks: None,
+        programs,
+        pinned: Vec::new(),
+        hooks: false,
+        filters: false,
+        allow_unsigned: false,
+        ssh_command: None,
+    };
+    write::Init { demand: Demand::Required, memory: MEMORY, allowed: Some(Box::new(allowed)) }
 }
 
 /// The whole table, with this row for worker-read.
@@ -193,6 +217,33 @@ pub fn parser() -> ExitCode {
     })
 }
 
+/// worker-write, started by the launcher, in its finished jail, before it starts anything: what Git may do there it may do
+/// too. It is handed no descriptor of the ledger.
+pub fn writer(network: bool) -> ExitCode {
+    early_steps(c"bulkhead-write");
+    let (mut requests, answers) = inherited::worker_pipes().expect("the launcher put the pipes there");
+    let first = frame::read(&mut requests).expect("whole").expect("the launcher's frame");
+    let told: write::ToWrite = codec::decode(&first).expect("the launcher's own");
+    let write::ToWrite::Init(init) = told else { panic!("Init comes first") };
+    let allowed = init.allowed.expect("the driver names a repository");
+    let mut job = job(&mut requests);
+    let of = |reach: &reach::Reach| {
+        let reach::Reach { changed, read, executed, .. } = reach.clone();
+        jail::write::Reach { changed, read, executed }
+    };
+    job.holds_ledger = false;
+    subject(answers, job, Some(&mut requests), || {
+        let ceiling = reach::ceiling(&allowed, network);
+        let granted = if network { Network::Tcp } else { Network::None };
+        let jail = WriteJail::begin(&of(&ceiling), granted, true, true).map_err(|short| short.enforced)?;
+        let push = Operation::Push { branch: "main".to_owned() };
+        let remotes = reach::Remotes::default();
+        let needed = reach::of(&allowed, &push, network, &remotes);
+        let ports = if network { needed.ports.as_slice() } else { &[] };
+        jail.narrow(&of(&needed), ports).map_err(|short| short.enforced)
+    })
+}
+
 /// worker-read for a run directory: says what it can open of what is there, one word each.
 fn run_directory(mut answers: impl Write, job: &Job, init: &Init, ceilings: &[PathBuf]) -> ExitCode {
     use bulkhead_worker_read::{
@@ -276,7 +327,8 @@ fn subject(
     jail: impl FnOnce() -> Result<Enforced, Enforced>,
 ) -> ExitCode {
     let ledger = OpenOptions::new().append(true).open(&job.targets.ledger).expect("the driver made it");
-    job.targets.ledger_fd = ledger.as_raw_fd();
+    let ledger = job.holds_ledger.then_some(ledger);
+    job.targets.ledger_fd = ledger.as_ref().map_or(-1, |ledger| ledger.as_raw_fd());
     let mut say = |word: &str, rest: &str| {
         frame::write(&mut answers, format!("{word}\n{rest}").as_bytes()).expect("the driver reads every answer");
     };

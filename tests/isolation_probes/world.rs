@@ -132,6 +132,9 @@ fn second_address() -> Option<Ipv4Addr> {
 pub struct Job {
     pub probe: String,
     pub targets: Targets,
+    /// Whether the process holds a descriptor of the ledger, as worker-audit does; every kind but the one that starts
+    /// programs is tried with it, so that its filter shows what it refuses.
+    pub holds_ledger: bool,
 }
 
 impl Job {
@@ -189,6 +192,7 @@ impl Job {
                 unix_path: next()?,
                 abstract_name: next()?,
             },
+            holds_ledger: true,
         })
     }
 }

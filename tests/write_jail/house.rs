@@ -13,7 +13,7 @@ use bulkhead_ipc::{
         note,
         read::{Init, OwnerTrust},
         syntax,
-        write::{self, Allowed, Operation, Outcome, Programs, ToWrite},
+        write::{self, Allowed, Done, Failed, Operation, Outcome, Programs, ToWrite},
     },
     frame,
 };
@@ -226,13 +226,37 @@ impl House {
         self.perform(WorkerKind::Write, script(words)).1
     }
 
-    /// One operation in a fresh worker: the report of its finished jail, and the notes.
+    /// One script in a fresh worker: the report of its finished jail, and the notes.
     pub fn perform(&self, kind: WorkerKind, operation: Operation) -> (Report, Vec<String>) {
+        let (report, outcome) = self.outcome(kind, operation);
+        (report, notes(outcome))
+    }
+
+    /// One operation in a fresh worker.
+    pub fn outcome(&self, kind: WorkerKind, operation: Operation) -> (Report, Outcome) {
         let mut worker = self.start(kind);
         worker.call(operation, 60_000);
-        let (report, outcome) = worker.outcome();
+        let outcome = worker.outcome();
         worker.leave();
-        (report, notes(outcome))
+        outcome
+    }
+
+    /// One operation of the product, which comes to its end.
+    pub fn done(&self, operation: Operation) -> Box<Done> {
+        let kind = if operation.is_remote() { WorkerKind::WriteNet } else { WorkerKind::Write };
+        match self.outcome(kind, operation).1 {
+            Outcome::Done(done) => done,
+            Outcome::Failed(failed) => panic!("{failed:?}"),
+        }
+    }
+
+    /// One operation of the product, which does not.
+    pub fn failed(&self, operation: Operation) -> Box<Failed> {
+        let kind = if operation.is_remote() { WorkerKind::WriteNet } else { WorkerKind::Write };
+        match self.outcome(kind, operation).1 {
+            Outcome::Failed(failed) => failed,
+            Outcome::Done(done) => panic!("{done:?}"),
+        }
     }
 }
 

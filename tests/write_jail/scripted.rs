@@ -1,4 +1,4 @@
-//! The worker of these tests: the product's own conversation and jail, around a script in place of an operation.
+//! The worker of these tests: the product's own conversation and jail, around an operation of the product or a script.
 //! Trust: scripts are the tests'; some of them play a Git that was taken over.
 
 use bulkhead_ipc::{
@@ -36,22 +36,15 @@ fn println_to_stdout(text: &str) {
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-/// Carries out a script, which travels as the words of a commit: the first says what, the others with what. Every step's
-/// outcome is a note.
+/// Carries out an operation as the product does, or a script, which travels as the paths of a commit without a message, or
+/// as the name of a branch with spaces in it: the first word says what, the others with what. Every step's outcome is a note.
 fn perform(operation: &Operation, allowed: &Allowed, git: &Git) -> Outcome {
     let script = match operation {
-        Operation::Commit { paths, .. } => paths.clone(),
-        // a remote's kind has no words: it fetches, or pushes, as the product would
-        Operation::Fetch => ["git", "fetch", "--no-write-fetch-head", "origin"].map(str::to_owned).to_vec(),
+        Operation::Commit { paths, message, .. } if message.is_empty() => paths.clone(),
         Operation::Push { branch } if branch.contains(' ') => branch.split(' ').map(str::to_owned).collect(),
-        Operation::Push { branch } => ["git", "push", "origin", branch].map(str::to_owned).to_vec(),
-        Operation::CreateWorktree { path, branch, base } => {
-            ["git", "worktree", "add", "-b", branch, path, base].map(str::to_owned).to_vec()
-        }
-        other => vec!["unknown".to_owned(), format!("{other:?}")],
+        _ => return bulkhead_worker_write::operations::perform(operation, allowed, git),
     };
-    let done = Done { notes: act(&script, allowed, git), ..Done::default() };
-    Outcome::Done(Box::new(done))
+    Outcome::Done(Box::new(Done { notes: act(&script, allowed, git), ..Done::default() }))
 }
 
 fn act(script: &[String], allowed: &Allowed, git: &Git) -> Vec<String> {

@@ -24,19 +24,29 @@ fn process(network: bool) -> &'static str {
 }
 
 impl Jail {
-    /// First half: down to all that the operator allows. `demanded` ends it where a layer is missing that must be there.
+    /// First half: down to all that the operator allows. `network` is for fetch and push, with an ssh `agent` or without;
+    /// `demanded` ends it where a layer is missing that must be there.
     ///
     /// # Errors
     /// The report that says what is missing.
     #[cfg(target_os = "linux")]
-    pub fn begin(memory: u64, reach: Reach, network: bool, demanded: bool) -> Result<Self, Report> {
-        use bulkhead_sandbox::{early, jail::write::WriteJail, program};
+    pub fn begin(memory: u64, reach: Reach, network: bool, agent: bool, demanded: bool) -> Result<Self, Report> {
+        use bulkhead_sandbox::{
+            early,
+            jail::write::{Network, WriteJail},
+            program,
+        };
         let (parent, process) = (identity::parent(), process(network));
         let umask = program::take_umask();
         // what could not be set is a row of the report
         let _ = early::early((memory > 0).then_some(memory), DESCRIPTORS, c"bulkhead-write");
         let bounded = program::bound(&BOUNDS).is_ok();
-        let begun = WriteJail::begin(&of(reach).0, network, bounded, demanded);
+        let granted = match (network, agent) {
+            (false, _) => Network::None,
+            (true, false) => Network::Tcp,
+            (true, true) => Network::TcpAndUnix,
+        };
+        let begun = WriteJail::begin(&of(reach).0, granted, bounded, demanded);
         let begun = begun.map_err(|short| report(process, short.enforced))?;
         Ok(Self {
             report: report(process, begun.so_far()),
@@ -53,7 +63,7 @@ impl Jail {
     /// # Errors
     /// Always: the report says that nothing is enforced.
     #[cfg(not(target_os = "linux"))]
-    pub fn begin(_memory: u64, _reach: Reach, network: bool, _demanded: bool) -> Result<Self, Report> {
+    pub fn begin(_memory: u64, _reach: Reach, network: bool, _agent: bool, _demanded: bool) -> Result<Self, Report> {
         Err(report(process(network), Enforced::nothing()))
     }
 

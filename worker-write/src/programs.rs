@@ -54,8 +54,6 @@ const NETWORK_SHARED: &[&str] = &[
     "/etc/ssh/ssh_config",
     "/etc/ssh/ssh_config.d",
     "/etc/ssh/ssh_known_hosts",
-    "/run/systemd/resolve/io.systemd.Resolve",
-    "/var/run/nscd/socket",
 ];
 
 /// Why there is no git to write with.

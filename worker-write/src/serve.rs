@@ -47,7 +47,8 @@ pub fn run(ends: WorkerEnds<ToWrite, FromErrand>, network: bool, jailed: bool, p
         let _ = fs::create_dir_all(locks);
     }
     let demanded = init.demand == Demand::Required;
-    match Jail::begin(init.memory, reach::ceiling(&allowed, network), network, demanded) {
+    let agent = allowed.programs.ssh_agent.is_some();
+    match Jail::begin(init.memory, reach::ceiling(&allowed, network), network, agent, demanded) {
         Ok(jail) => {
             // ends when the supervisor is gone, when it broke the edge, and when the answer is given
             let _ = Writer { desk: Rc::new(RefCell::new(desk)), allowed, jail, network, perform }.serve();

@@ -1,6 +1,7 @@
 //! What was seen while a jail was built, and the report made from it.
 //! Trust: filled in by the jails from the kernel's answers; a step that was not reached says so.
 
+use super::write::Network;
 use super::{no_socket, out_of_reach};
 use crate::enforced::{Enforced, NONE, Row};
 use crate::layers::capabilities::Left;
@@ -292,7 +293,7 @@ impl Seen {
 
     /// The report of a process that runs Git in one repository; `ports` are the ones that it may connect to, where it has a
     /// network.
-    pub(super) fn writing(&self, programs: usize, ports: Option<&str>) -> Enforced {
+    pub(super) fn writing(&self, programs: usize, network: Network, ports: &str) -> Enforced {
         let filter = self.seccomp_missing();
         let refused = || self.refuse.on().map(|_| "seccomp".to_owned());
         let killed = || self.kill.on().map(|_| "seccomp(kill)".to_owned());
@@ -306,18 +307,18 @@ impl Seen {
             (kill, _) => kill.why_not(),
         };
         let scope = self.landlock(since::SCOPES).map(|layer| layer.replace("landlock", "landlock-scope"));
-        let tcp = match ports {
-            None => row("network-tcp", &[refused(), self.landlock(since::TCP)], filter, seccomp.clone()),
-            Some(ports) => row("network-tcp", &[self.landlock(since::TCP)], false, format!("any host on {ports}")),
+        let tcp = match network {
+            Network::None => row("network-tcp", &[refused(), self.landlock(since::TCP)], filter, seccomp.clone()),
+            _ => row("network-tcp", &[self.landlock(since::TCP)], false, format!("any host on {ports}")),
         };
-        let unix = match ports {
-            None => row("network-unix", &[refused(), self.landlock(since::UNIX_PATHS)], filter, seccomp.clone()),
-            Some(_) => row(
+        let unix = match network {
+            Network::TcpAndUnix => row(
                 "network-unix",
                 &[self.landlock(since::UNIX_PATHS)],
                 false,
-                "stream sockets by path, for the ssh agent".into(),
+                "streams by path, for the ssh agent; without Landlock's word to any that the user may reach".into(),
             ),
+            _ => row("network-unix", &[refused(), self.landlock(since::UNIX_PATHS)], filter, seccomp.clone()),
         };
         vec![
             row("files-outside-roots", &[self.landlock(1)], files, landlock.clone()),

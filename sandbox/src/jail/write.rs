@@ -25,6 +25,17 @@ pub struct Reach {
     pub executed: Vec<PathBuf>,
 }
 
+/// What a process has of a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Nothing.
+    None,
+    /// It dials by TCP.
+    Tcp,
+    /// It also connects to UNIX sockets by path: the ssh agent's.
+    TcpAndUnix,
+}
+
 /// Devices that Git and libc cannot do without: both answer to everybody, and lead nowhere.
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/urandom"];
 
@@ -32,22 +43,22 @@ const DEVICES: [&str; 2] = ["/dev/null", "/dev/urandom"];
 #[derive(Debug)]
 pub struct WriteJail {
     seen: Seen,
-    network: bool,
+    network: Network,
     demand_required: bool,
     programs: usize,
 }
 
 impl WriteJail {
     /// First step, before a byte of a question or of a repository: no capabilities, Landlock down to `reach`, the filter
-    /// that ends the process and the ones that refuse; `bounded` says whether [`crate::program::bound`] did its work. With `network`, ports are the second step's business. One thread,
+    /// that ends the process and the ones that refuse; `bounded` says whether [`crate::program::bound`] did its work. With a network, ports are the second step's business. One thread,
     /// or Landlock would miss others.
     ///
     /// # Errors
     /// [`Short`] when `demand_required` and Landlock or a filter is missing or does not bite.
-    pub fn begin(reach: &Reach, network: bool, bounded: bool, demand_required: bool) -> Result<Self, Short> {
+    pub fn begin(reach: &Reach, network: Network, bounded: bool, demand_required: bool) -> Result<Self, Short> {
         let mut seen = Seen::start(true, "the roots, to be changed, and programs");
         seen.capabilities = capabilities::drop_all().into();
-        let ports = if network { Ports::NotYet } else { Ports::These(&[]) };
+        let ports = if network == Network::None { Ports::These(&[]) } else { Ports::NotYet };
         let programs = enter(&mut seen, reach, ports);
         if !bounded {
             seen.tries.push("limits of programs could not be set".into());
@@ -73,7 +84,7 @@ impl WriteJail {
     /// What stands after the first step.
     #[must_use]
     pub fn so_far(&self) -> Enforced {
-        self.report(self.network.then_some("any port"))
+        self.report("any port")
     }
 
     /// Second step, before anything of the repository is parsed but the addresses of its remotes: only this stays
@@ -95,26 +106,28 @@ impl WriteJail {
                 format!("port {}", list.join(", "))
             }
         };
-        let network = self.network;
-        let jail = self.judged()?;
-        Ok(jail.report(network.then_some(&text)))
+        Ok(self.judged()?.report(&text))
     }
 
-    fn report(&self, ports: Option<&str>) -> Enforced {
-        self.seen.writing(self.programs, ports)
+    fn report(&self, ports: &str) -> Enforced {
+        self.seen.writing(self.programs, self.network, ports)
     }
 
     fn judged(self) -> Result<Self, Short> {
         if self.demand_required && (self.seen.landlock.on().is_none() || self.seen.seccomp_missing()) {
-            return Err(Short { enforced: self.report(None) });
+            return Err(Short { enforced: self.report("no port") });
         }
         Ok(self)
     }
 }
 
-/// The tables of either kind.
-const fn policy(network: bool) -> Policy {
-    if network { write::NET } else { write::POLICY }
+/// The tables for it.
+const fn policy(network: Network) -> Policy {
+    match network {
+        Network::None => write::POLICY,
+        Network::Tcp => write::NET,
+        Network::TcpAndUnix => write::NET_AND_AGENT,
+    }
 }
 
 /// Enters a domain of what is there of `reach`, and tries what is outside. Gives how many files may be executed.

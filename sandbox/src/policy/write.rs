@@ -65,13 +65,23 @@ pub const ONE_PAIR: &[Row] = &[
     only(libc::SYS_socketpair, &[with(1, 8)], "no such kind of pair"),
 ];
 
-/// Connections by TCP and to the agent's socket, and no other. Landlock says to which ports; these would get past it.
+/// Connections by TCP.
+pub const INET_ONLY: &[Row] = &[only(
+    libc::SYS_socket,
+    &[is_not(0, libc::AF_INET), is_not(0, libc::AF_INET6)],
+    "any other family: netlink, packets, the kernel's ciphers, other programs' sockets",
+)];
+
+/// Connections by TCP and to the operator's ssh agent. A kernel whose Landlock knows no sockets by path lets through to
+/// every other of the user's, so this is for operators who have an agent.
+pub const INET_AND_UNIX: &[Row] = &[only(
+    libc::SYS_socket,
+    &[is_not(0, libc::AF_INET), is_not(0, libc::AF_INET6), is_not(0, libc::AF_UNIX)],
+    "any other family: netlink, packets, the kernel's ciphers",
+)];
+
+/// Streams that are dialled, and nothing else. Landlock says to which ports; the last of these would get past it.
 pub const STREAMS_ONLY: &[Row] = &[
-    only(
-        libc::SYS_socket,
-        &[is_not(0, libc::AF_INET), is_not(0, libc::AF_INET6), is_not(0, libc::AF_UNIX)],
-        "any other family: netlink, packets, virtual machines, the kernel's ciphers",
-    ),
     // a stream is kind 1 of four bits: whatever has the lowest off or another on is none
     only(libc::SYS_socket, &[Check::Bits { argument: 1, mask: 1, are: 0 }], "datagrams, and the like"),
     only(libc::SYS_socket, &[with(1, 2)], "raw packets"),
@@ -115,9 +125,12 @@ pub const POLICY: Policy = Policy {
     kill: Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY, never::NO_SOCKETS]),
 };
 
+const NET_KILL: Option<&[&[Row]]> = Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY]);
+
 /// With one, for fetch and push.
-pub const NET: Policy = Policy {
-    allow: None,
-    refuse: Some(&[OUTWARD, OUTWARD_LEGACY, STREAMS_ONLY]),
-    kill: Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY]),
-};
+pub const NET: Policy =
+    Policy { allow: None, refuse: Some(&[OUTWARD, OUTWARD_LEGACY, INET_ONLY, STREAMS_ONLY]), kill: NET_KILL };
+
+/// The same where the operator has an ssh agent.
+pub const NET_AND_AGENT: Policy =
+    Policy { allow: None, refuse: Some(&[OUTWARD, OUTWARD_LEGACY, INET_AND_UNIX, STREAMS_ONLY]), kill: NET_KILL };
