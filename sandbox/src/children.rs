@@ -171,7 +171,8 @@ mod tests {
             let kept = Command::new("cat").stdin(Stdio::piped()).spawn().map_err(text)?;
             let kept_pid = kept.id().cast_signed();
             // it leaves its session and its parent, and would go on for a minute
-            let leaves = Command::new("sh").args(["-c", "setsid sleep 60 & echo $!"]).stderr(Stdio::null()).output();
+            let leaves =
+                Command::new("sh").args(["-c", "setsid sleep 60 >/dev/null & echo $!"]).stderr(Stdio::null()).output();
             let stray: i32 = String::from_utf8_lossy(&leaves.map_err(text)?.stdout).trim().parse().unwrap_or(0);
             ensure(stray > 1, "no stray")?;
             ensure(end_strays(|pid| pid == kept_pid) == 1, "not one stray")?;

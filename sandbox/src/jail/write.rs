@@ -182,3 +182,177 @@ fn no_datagrams() -> Result<String, String> {
         Err(errno) => Err(format!("a datagram socket answers {}, not the filter's EACCES", name(errno))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Ward;
+    use crate::trial::{ended, ensure, passes};
+    use nix::sys::signal::Signal;
+    use nix::sys::wait::WaitStatus;
+    use std::fs;
+    use std::process::Command;
+    use std::time::Duration;
+
+    /// A repository and its neighbour, beneath one root.
+    struct Place {
+        _keep: tempfile::TempDir,
+        root: PathBuf,
+        executed: Vec<PathBuf>,
+    }
+
+    fn place() -> Place {
+        let keep = tempfile::tempdir().expect("a directory");
+        let root = keep.path().canonicalize().expect("it is there");
+        for dir in ["repository", "neighbour"] {
+            fs::create_dir(root.join(dir)).expect("a directory");
+            fs::write(root.join(dir).join("file"), "x").expect("a file");
+        }
+        Place { _keep: keep, root, executed: executed() }
+    }
+
+    impl Place {
+        fn whole(&self) -> Reach {
+            Reach { changed: vec![self.root.clone()], read: Vec::new(), executed: self.executed.clone() }
+        }
+
+        fn one(&self) -> Reach {
+            Reach { changed: vec![self.root.join("repository")], ..self.whole() }
+        }
+
+        fn closed(&self, network: Network) -> Result<Enforced, String> {
+            early()?;
+            let short = |short: Short| format!("{:?}", short.enforced);
+            let jail = WriteJail::begin(&self.whole(), network, true, true).map_err(short)?;
+            jail.narrow(&self.one(), &[]).map_err(short)
+        }
+    }
+
+    fn early() -> Result<(), String> {
+        let early = crate::early::early(Some(256 << 20), crate::early::FEW_DESCRIPTORS, c"trial");
+        early.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// `true`, and what it needs: the loader and libc, where this machine has them.
+    fn executed() -> Vec<PathBuf> {
+        let list = Command::new("ldd").arg("/bin/true").output().map(|output| output.stdout).unwrap_or_default();
+        let text = String::from_utf8_lossy(&list).into_owned();
+        let words = text.split_whitespace().filter(|word| word.starts_with('/'));
+        let all = words.chain(["/bin/true"]).filter_map(|path| Path::new(path).canonicalize().ok());
+        all.collect()
+    }
+
+    fn starts(program: &str) -> Result<(), Errno> {
+        let output = Command::new(program).output();
+        output.map(drop).map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))
+    }
+
+    fn writes(path: &Path) -> Result<(), Errno> {
+        open(path, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_CLOEXEC, Mode::S_IRUSR | Mode::S_IWUSR).map(drop)
+    }
+
+    #[test]
+    fn one_repository_is_changed_and_one_program_runs() {
+        let place = place();
+        passes(|| {
+            let enforced = place.closed(Network::None)?;
+            ensure(enforced.missing().count() == 0, format!("{enforced:?}"))?;
+            let names: Vec<_> = enforced.rows.iter().map(|row| row.capability).collect();
+            ensure(names == crate::enforced::CAPABILITIES, format!("{names:?}"))?;
+            let repository = place.root.join("repository");
+            ensure(writes(&repository.join("new")).is_ok(), "a new file")?;
+            ensure(fs::rename(repository.join("file"), repository.join("moved")).is_ok(), "a move")?;
+            ensure(fs::create_dir(repository.join("dir")).is_ok(), "a directory")?;
+            ensure(writes(&place.root.join("neighbour/file")) == Err(Errno::EACCES), "the neighbour")?;
+            ensure(starts("/bin/true") == Ok(()), "a program that was granted")?;
+            ensure(starts("/bin/sh") == Err(Errno::EACCES), "a shell")
+        });
+    }
+
+    /// What each layer is there for: with the others alone, the same succeeds.
+    #[test]
+    fn without_one_layer_what_it_refuses_succeeds() {
+        let place = place();
+        // without Landlock: files and programs
+        passes(|| {
+            early()?;
+            let refuse = install(seccomp::refuse, policy(Network::None).refuse);
+            ensure(refuse.on().is_some(), format!("{refuse:?}"))?;
+            ensure(starts("/bin/sh") == Ok(()), "a shell")?;
+            ensure(writes(&place.root.join("neighbour/file")) == Ok(()), "the neighbour")
+        });
+        // without the refusals: sockets and limits of others
+        passes(|| {
+            early()?;
+            let mut seen = Seen::start(true, "one repository");
+            enter(&mut seen, &place.one(), Ports::These(&[]));
+            ensure(seen.landlock.on().is_some(), format!("{:?}", seen.landlock))?;
+            let datagram = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
+            ensure(datagram.is_ok(), format!("{datagram:?}"))
+        });
+        // without the list that ends the process
+        let memory = || nix::sys::memfd::memfd_create(c"x", nix::sys::memfd::MFdFlags::MFD_CLOEXEC).map(drop);
+        passes(|| {
+            early()?;
+            ensure(memory() == Ok(()), "memory with a name")
+        });
+        let (status, said) = ended(|| {
+            place.closed(Network::None)?;
+            Err(format!("{:?}", memory()))
+        });
+        assert!(matches!(status, WaitStatus::Signaled(_, Signal::SIGSYS, _)), "{status:?} {said}");
+    }
+
+    #[test]
+    fn a_network_is_of_streams_and_unix_ones_are_for_an_agent() {
+        let place = place();
+        for (network, inet, unix) in [
+            (Network::None, Err(Errno::EACCES), Err(Errno::EACCES)),
+            (Network::Tcp, Ok(()), Err(Errno::EACCES)),
+            (Network::TcpAndUnix, Ok(()), Ok(())),
+        ] {
+            passes(|| {
+                let enforced = place.closed(network)?;
+                let makes = |family, kind| socket(family, kind, SockFlag::SOCK_CLOEXEC, None).map(drop);
+                let stream = makes(AddressFamily::Inet, SockType::Stream);
+                ensure(stream == inet, format!("{network:?}: a TCP socket: {stream:?}"))?;
+                let path = makes(AddressFamily::Unix, SockType::Stream);
+                ensure(path == unix, format!("{network:?}: a UNIX socket: {path:?}"))?;
+                for (family, kind) in [
+                    (AddressFamily::Inet, SockType::Datagram),
+                    (AddressFamily::Inet6, SockType::Raw),
+                    (AddressFamily::Unix, SockType::Datagram),
+                    (AddressFamily::Unix, SockType::SeqPacket),
+                    (AddressFamily::Netlink, SockType::Raw),
+                ] {
+                    ensure(makes(family, kind) == Err(Errno::EACCES), format!("{network:?}: {family:?} {kind:?}"))?;
+                }
+                let row = enforced.rows.iter().find(|row| row.capability == "network-tcp").ok_or("no row")?;
+                let told = row.evidence.contains("any host on no port");
+                ensure(told == (network != Network::None), row.evidence.clone())
+            });
+        }
+    }
+
+    #[test]
+    fn a_program_cannot_leave_the_group_by_which_it_is_ended() {
+        passes(|| {
+            let text = |error: std::io::Error| error.to_string();
+            let ward = Ward::new().map_err(text)?;
+            let mut command = Command::new("sh");
+            // `setsid` of util-linux says so and fails where the call is refused
+            command.args(["-c", "setsid true; echo $?; sleep 60 & sleep 60"]).stdout(std::process::Stdio::piped());
+            let mut group = ward.start(command).map_err(text)?;
+            let mut said = [0; 2];
+            let mut out = group.child().stdout.take().ok_or("no output")?;
+            std::io::Read::read_exact(&mut out, &mut said).map_err(text)?;
+            ensure(said == *b"1\n", format!("{said:?}"))?;
+            ensure(!group.has_ended(), "it has ended by itself")?;
+            let code = group.end(Duration::from_secs(30)).map_err(text)?;
+            ensure(code.is_none(), format!("it left with {code:?}"))?;
+            // both of what it started are gone: nobody holds the pipe any more
+            let rest = std::io::read_to_string(out).map_err(text)?;
+            ensure(rest.is_empty(), rest)
+        });
+    }
+}

@@ -59,8 +59,8 @@ pub const NO_SOCKET: &[Row] = &[any(libc::SYS_socket, "reaches another program o
 /// No pair of sockets but the one by which std starts a program: of UNIX packets, kind 5 of four bits.
 pub const ONE_PAIR: &[Row] = &[
     only(libc::SYS_socketpair, &[is_not(0, libc::AF_UNIX)], "the surface of another family"),
-    only(libc::SYS_socketpair, &[Check::Bits { argument: 1, mask: 1, are: 0 }], "datagrams"),
-    only(libc::SYS_socketpair, &[Check::Bits { argument: 1, mask: 4, are: 0 }], "streams"),
+    only(libc::SYS_socketpair, &[Check::Bits { argument: 1, mask: 1, are: 0 }], "pairs of datagrams"),
+    only(libc::SYS_socketpair, &[Check::Bits { argument: 1, mask: 4, are: 0 }], "pairs of streams"),
     only(libc::SYS_socketpair, &[with(1, 2)], "no such kind of pair"),
     only(libc::SYS_socketpair, &[with(1, 8)], "no such kind of pair"),
 ];
