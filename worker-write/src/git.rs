@@ -459,7 +459,7 @@ mod running {
 #[cfg(not(target_os = "linux"))]
 impl Git {
     fn run_words(&self, _: &[OsString], _: &[(&str, &OsStr)], _: Option<&[u8]>) -> Result<Run, NotRun> {
-        let _ = (LOOK, PATIENCE, OPERATORS, &self.environment, &self.words);
+        let _ = (LOOK, PATIENCE, OPERATORS, &self.environment, &self.words, &self.pinned);
         Err(NotRun::Spawn("writes need the walls of a Linux system".to_owned()))
     }
 }

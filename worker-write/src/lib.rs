@@ -10,20 +10,34 @@
 #![forbid(unsafe_code)]
 
 mod asked;
-mod failure;
 pub mod git;
-pub mod guard;
 mod jail;
-pub mod leftover;
-pub mod lock;
-pub mod operations;
 pub mod operator;
 pub mod programs;
 pub mod reach;
-mod repo;
-pub mod restore;
 mod serve;
+
+#[cfg(unix)]
+mod failure;
+#[cfg(unix)]
+pub mod guard;
+#[cfg(unix)]
+pub mod leftover;
+#[cfg(unix)]
+pub mod lock;
+#[cfg(unix)]
+pub mod operations;
+#[cfg(unix)]
+mod repo;
+#[cfg(unix)]
+pub mod restore;
+#[cfg(unix)]
 mod settings;
+#[cfg(unix)]
 mod standing;
+
+#[cfg(not(unix))]
+#[path = "elsewhere.rs"]
+pub mod operations;
 
 pub use serve::{Perform, run};

@@ -238,6 +238,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn only_what_lies_beneath_the_roots_is_added() {
         use std::os::unix::ffi::OsStrExt as _;
