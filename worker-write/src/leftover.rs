@@ -15,6 +15,21 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+/// Files of a git directory that Git locks for a write; other programs keep locks of their own beside these.
+const NAMES: &[&str] = &[
+    "index.lock",
+    "HEAD.lock",
+    "ORIG_HEAD.lock",
+    "MERGE_HEAD.lock",
+    "CHERRY_PICK_HEAD.lock",
+    "REVERT_HEAD.lock",
+    "REBASE_HEAD.lock",
+    "AUTO_MERGE.lock",
+    "config.lock",
+    "config.worktree.lock",
+    "packed-refs.lock",
+    "shallow.lock",
+];
 /// Entries of directories that are looked at, at most; refs beyond are Git's to trip over.
 const MAX_ENTRIES: usize = 50_000;
 /// A Git that holds a lock for a moment is given this long.
@@ -35,9 +50,12 @@ pub struct Leftover {
 pub fn find(git_dir: &Path, common_dir: &Path) -> Vec<Leftover> {
     let mut found = Vec::new();
     let mut left = MAX_ENTRIES;
-    flat(git_dir, &mut found, &mut left);
-    if common_dir != git_dir {
-        flat(common_dir, &mut found, &mut left);
+    let mut own = vec![git_dir, common_dir];
+    own.dedup();
+    for path in own.iter().flat_map(|directory| NAMES.iter().map(|name| directory.join(name))) {
+        if let Ok(it) = path.symlink_metadata() {
+            found.push(Leftover { path, age: it.modified().map(age).unwrap_or_default() });
+        }
     }
     flat(&common_dir.join("reftable"), &mut found, &mut left);
     let mut open = vec![common_dir.join("refs")];

@@ -4,8 +4,9 @@
 use crate::{
     failure::{Step, failed, git_failed, not_run, refused},
     git::{Git, Run},
+    standing,
 };
-use bulkhead_contract::direct::Class;
+use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::Allowed;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -173,6 +174,8 @@ impl<'a> Repo<'a> {
                     "--no-renames",
                     "--no-ext-diff",
                     "--no-textconv",
+                    // what is inside of one is its own affair, and so is what its configuration has Git run
+                    "--ignore-submodules=dirty",
                     &base,
                     "--",
                 ])
@@ -183,14 +186,35 @@ impl<'a> Repo<'a> {
         Ok(changed)
     }
 
-    /// Paths that a move from one commit to another would put where something untracked, or ignored, is now.
-    pub(crate) fn in_the_way(&self, from: Option<&str>, to: &str) -> Step<Vec<String>> {
-        let from = match from {
-            Some(from) => from.to_owned(),
-            None => self.empty_tree()?,
-        };
+    /// What the repository is in the middle of.
+    pub(crate) fn state(&self) -> OperationState {
+        let state = standing::state(&self.git_dir);
+        if state != OperationState::Clear || !self.common_dir.join("reftable").is_dir() {
+            return state;
+        }
+        // there these two are no files
+        let is = |name: &str| self.commit(name).is_ok_and(|commit| commit.is_some());
+        match (is("CHERRY_PICK_HEAD"), is("REVERT_HEAD")) {
+            (true, _) => OperationState::CherryPick,
+            (false, true) => OperationState::Revert,
+            (false, false) => state,
+        }
+    }
+
+    /// Paths at which a commit would put something, and where something untracked, or ignored, is now.
+    pub(crate) fn in_the_way(&self, to: &str) -> Step<Vec<Vec<u8>>> {
         let listing = self
-            .call(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", &from, to])
+            .call([
+                "diff-index",
+                "--cached",
+                "-z",
+                "--name-only",
+                "--no-renames",
+                "--diff-filter=D",
+                "--no-ext-diff",
+                to,
+                "--",
+            ])
             .all("The commits could not be compared.")?;
         let mut here: Vec<_> = fields(&listing).filter_map(|path| self.blocker(path)).collect();
         here.dedup();
@@ -202,17 +226,45 @@ impl<'a> Repo<'a> {
         for path in here.iter().filter(|path| !tracked.contains(*path)) {
             let directory = self.root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok_and(|it| it.is_dir());
             // a directory gives way to a file where all of it is tracked
-            let occupied = !directory
-                || !self
-                    .call(["ls-files", "--others", "-z", "--"])
-                    .arg(OsStr::from_bytes(path))
-                    .all(UNREAD)?
-                    .is_empty();
+            let occupied = !directory || !self.others(false, std::slice::from_ref(path))?.is_empty();
             if occupied {
-                in_the_way.push(lossy(path));
+                in_the_way.push(path.clone());
             }
         }
         Ok(in_the_way)
+    }
+
+    /// Those of these paths, as [`Self::in_the_way`] found them, that no restore point holds, because they are ignored, and
+    /// that a commit has otherwise.
+    pub(crate) fn lost(&self, paths: &[Vec<u8>], to: &str) -> Step<Vec<String>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (all, kept) = (self.others(false, paths)?, self.others(true, paths)?);
+        let mut lost = Vec::new();
+        for path in all.difference(&kept) {
+            let there =
+                self.call(["rev-parse", "--verify", "-q"]).paths(&[[to.as_bytes(), b":", path].concat()]).line()?;
+            let is_file = self.root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok_and(|it| it.is_file());
+            let here = match is_file {
+                true => self.call(["hash-object", "--no-filters", "--"]).paths(std::slice::from_ref(path)).line()?,
+                false => None,
+            };
+            if here.is_none() || here != there {
+                lost.push(lossy(path));
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Untracked files among these paths and beneath them; without those that are ignored, where that is asked.
+    fn others(&self, without_ignored: bool, paths: &[Vec<u8>]) -> Step<BTreeSet<Vec<u8>>> {
+        let mut others = BTreeSet::new();
+        for batch in batches(paths) {
+            let call = self.call(["ls-files", "--others", "-z"]).args(without_ignored.then_some("--exclude-standard"));
+            others.extend(fields(&call.arg("--").paths(batch).all(UNREAD)?).map(<[u8]>::to_vec));
+        }
+        Ok(others)
     }
 
     /// What is on the disk where this path would be put: the path itself, or something above it that is no directory.

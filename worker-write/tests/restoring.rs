@@ -284,3 +284,48 @@ fn a_split_index_comes_back_whole() {
     bench.done(&restore(&point));
     assert_eq!(bench.git(&["ls-files", "--stage"]), before);
 }
+
+#[test]
+fn an_ignored_file_is_never_overwritten_by_going_back() {
+    let bench = Bench::honest();
+    bench.write("local.log", "then\n");
+    bench.write("a.txt", "1\n");
+    let point = bench.done(&commit(&["a.txt"], "1")).restore_point.expect("made");
+    fs::write(bench.git_dir().join("info/exclude"), "*.log\n").expect("ours");
+    // the same content: nothing is lost
+    bench.done(&restore(&point));
+    bench.write("local.log", "now\n");
+    let before = bench.picture();
+    let failed = bench.refused(&restore(&point), Class::Refused);
+    assert!(failed.reason.contains("local.log"), "{failed:#?}");
+    assert_eq!(bench.picture(), before);
+    fs::remove_file(bench.at("local.log")).expect("ours");
+    bench.done(&restore(&point));
+    assert_eq!(bench.read("local.log"), "then\n");
+}
+
+#[test]
+fn a_file_that_is_not_tracked_any_more_is_kept_before_it_is_overwritten() {
+    let bench = Bench::honest();
+    let point = bench.done(&checkout("v1")).restore_point.expect("made");
+    bench.git(&["rm", "-q", "--cached", "b.txt"]);
+    bench.write("b.txt", "mine now\n");
+    let second = bench.done(&restore(&point)).restore_point.expect("made");
+    assert_eq!((bench.read("b.txt").as_str(), bench.id("HEAD")), ("b\nb2\n", bench.id("main")));
+    assert_eq!(bench.git(&["show", &format!("{PREFIX}{second}/untracked:b.txt")]), "mine now");
+}
+
+#[test]
+fn repositories_inside_are_told_and_left_alone() {
+    let bench = Bench::honest();
+    bench.write("nested", "a file\n");
+    let point = bench.done(&checkout("side")).restore_point.expect("made");
+    fs::remove_file(bench.at("nested")).expect("ours");
+    bench.git(&["init", "-q", "nested"]);
+    bench.write("nested/x", "x\n");
+    let done = bench.done(&checkout("main"));
+    assert!(done.notes.iter().any(|note| note.contains("nested")), "{done:?}");
+    let failed = bench.refused(&restore(&point), Class::Refused);
+    assert!(failed.reason.contains("nested"), "{failed:#?}");
+    assert_eq!(bench.read("nested/x"), "x\n");
+}

@@ -128,3 +128,22 @@ fn one_that_was_deleted_by_hand_is_forgotten() {
     bench.done(&remove(&tree, false));
     assert_eq!(bench.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
 }
+
+#[test]
+fn one_with_a_submodule_is_not_removed() {
+    let bench = Bench::honest();
+    bench.git(&["clone", "-q", "--bare", ".", "../sub.git"]);
+    bench.done(&create("../tree", "nb", "main"));
+    let tree = bench.beside("tree");
+    let git = |arguments: &[&str]| {
+        let output = bench.git_command().current_dir(&tree).args(arguments).output().expect("git runs");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    git(&["submodule", "--quiet", "add", "../sub.git", "sub"]);
+    git(&["commit", "-q", "-m", "a submodule"]);
+    for force in [false, true] {
+        let failed = bench.refused(&remove(&tree, force), Class::Refused);
+        assert!(failed.reason.contains("sub"), "{failed:#?}");
+    }
+    assert!(tree.join("sub/a.txt").exists());
+}

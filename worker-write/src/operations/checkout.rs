@@ -21,7 +21,7 @@ enum Target {
 }
 
 pub(super) fn checkout(repo: &Repo<'_>, settings: &Settings, reference: &str) -> Step<Done> {
-    let state = standing::state(&repo.git_dir);
+    let state = repo.state();
     if !matches!(state, OperationState::Clear | OperationState::Bisect) {
         let unmerged = repo.unmerged()?;
         let class = if unmerged.is_empty() { Class::Refused } else { Class::Conflict };
@@ -126,7 +126,7 @@ fn overlap(repo: &Repo<'_>, head: &Head, to: &str) -> Step<Vec<String>> {
     let moves: std::collections::BTreeSet<_> = fields(&listing).collect();
     let mut paths: Vec<_> =
         changed.iter().filter(|path| moves.contains(path.as_slice())).map(|path| lossy(path)).collect();
-    paths.extend(repo.in_the_way(head.commit.as_deref(), to)?);
+    paths.extend(repo.in_the_way(to)?.iter().map(|path| lossy(path)));
     paths.sort_unstable();
     paths.dedup();
     Ok(paths)

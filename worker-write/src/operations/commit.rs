@@ -34,7 +34,7 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
         return refused("No path is named. Nothing was committed.", "Name what is to be committed.");
     }
     signing::may_be_unsigned(repo, "commit.gpgSign")?;
-    let state = standing::state(&repo.git_dir);
+    let state = repo.state();
     if matches!(state, OperationState::Merge | OperationState::CherryPick | OperationState::Revert) {
         return refused(
             format!(

@@ -29,7 +29,6 @@ use crate::{
     repo::Repo,
     restore,
     settings::Settings,
-    standing,
 };
 use bulkhead_contract::direct::Class;
 use bulkhead_ipc::edge::write::{Allowed, Done, Failed, Operation, Outcome};
@@ -65,7 +64,10 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
     };
     let looked = guard.after(repo, &explained(operation));
     match (result, looked) {
-        (Ok(done), Ok(())) => Ok(done),
+        (Ok(mut done), Ok(())) => {
+            done.state = done.state.or_else(|| Some(repo.state()));
+            Ok(done)
+        }
         (Err(failed), Ok(())) => Err(failed),
         (result, Err(mut foul)) => {
             foul.restore_point = point;
@@ -116,7 +118,7 @@ fn explained(operation: &Operation) -> Vec<String> {
 
 /// The failure, with where the repository stands now.
 fn told(mut failed: Failed, repo: &Repo<'_>) -> Failed {
-    failed.state = Some(standing::state(&repo.git_dir));
+    failed.state = Some(repo.state());
     if matches!(failed.class, Class::Timeout | Class::Cancelled) {
         // that Git can no longer remove what it locked
         failed.reason.extend(leftover::after_an_end(&repo.git_dir, &repo.common_dir).map(|said| format!(" {said}")));

@@ -24,7 +24,7 @@ const HOOKS: &[&str] = &[
 
 /// Gives up what is open; nothing is open: nothing is done.
 pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
-    let state = standing::state(&repo.git_dir);
+    let state = repo.state();
     let arguments: &[&str] = match state {
         OperationState::Clear | OperationState::Conflict => {
             return Ok(Done { state: Some(OperationState::Clear), ..Done::default() });
@@ -36,20 +36,16 @@ pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
         OperationState::Revert => &["revert", "--abort"],
         OperationState::Bisect => &["bisect", "reset"],
     };
-    let overwritten = match goes_back_to(repo)? {
-        Some(commit) => repo.in_the_way(repo.head()?.commit.as_deref(), &commit)?,
+    let target = goes_back_to(repo)?;
+    let overwritten = match &target {
+        Some(commit) => repo.in_the_way(commit)?,
         None => Vec::new(),
     };
-    let point = restore::make(repo, "repo_abort_in_progress", None)?;
-    if !point.whole && !overwritten.is_empty() {
-        return refused(
-            format!(
-                "Untracked files would be overwritten that no restore point can hold: {}. Nothing was done.",
-                named(&overwritten)
-            ),
-            "Move these files away, then try again.",
-        );
+    if let Some(commit) = &target {
+        restore::nothing_lost(repo, &overwritten, commit)?;
     }
+    let point = restore::make(repo, "repo_abort_in_progress", None)?;
+    restore::all_kept(&point, &overwritten)?;
     let run = repo.call(arguments).run()?;
     if run.code != Some(0) {
         let mut failed = git_failed(&format!("Git could not give up {}.", standing::word(state)), &run);
@@ -58,7 +54,7 @@ pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
     }
     Ok(Done {
         restore_point: Some(point.id),
-        state: Some(standing::state(&repo.git_dir)),
+        state: Some(repo.state()),
         id: repo.commit("HEAD")?,
         notes: point.notes,
         hooks_skipped: hooks::skipped(repo, settings, &["post-checkout"]),
@@ -80,7 +76,7 @@ fn goes_back_to(repo: &Repo<'_>) -> Step<Option<String>> {
 /// Goes on with what is open, where nothing is unmerged. The state that it comes to is `Clear`, or `Conflict` where it
 /// stopped once more.
 pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
-    let state = standing::state(&repo.git_dir);
+    let state = repo.state();
     let unmerged = repo.unmerged()?;
     if !unmerged.is_empty() {
         return Ok(Done {
@@ -113,7 +109,7 @@ pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
     let point = restore::make(repo, "repo_continue_in_progress", None)?;
     let pass_by = if state == OperationState::Merge { hooks::verify(repo) } else { None };
     let run = repo.call(verb).args(pass_by).run()?;
-    let now = standing::state(&repo.git_dir);
+    let now = repo.state();
     let mut done = Done {
         restore_point: Some(point.id.clone()),
         state: Some(now),

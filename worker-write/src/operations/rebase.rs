@@ -15,7 +15,7 @@ use bulkhead_ipc::edge::write::Done;
 const HOOKS: &[&str] = &["pre-rebase", "post-checkout", "post-commit", "post-rewrite"];
 
 pub(super) fn rebase(repo: &Repo<'_>, settings: &Settings, onto: &str) -> Step<Done> {
-    let state = standing::state(&repo.git_dir);
+    let state = repo.state();
     if state != OperationState::Clear {
         return refused(
             format!("The repository is in the middle of {}. Nothing was done.", standing::word(state)),
@@ -38,7 +38,7 @@ pub(super) fn rebase(repo: &Repo<'_>, settings: &Settings, onto: &str) -> Step<D
             "Commit them with repo_commit first, or take them back.",
         ));
     }
-    let overwritten = repo.in_the_way(Some(&old), &target)?;
+    let overwritten: Vec<_> = repo.in_the_way(&target)?.iter().map(|path| lossy(path)).collect();
     if !overwritten.is_empty() {
         return Err(failed(
             Class::Dirty,
@@ -88,7 +88,7 @@ pub(super) fn stopped(
     repo: &Repo<'_>,
     mut failed: Box<bulkhead_ipc::edge::write::Failed>,
 ) -> Box<bulkhead_ipc::edge::write::Failed> {
-    let open = standing::state(&repo.git_dir) != OperationState::Clear;
+    let open = repo.state() != OperationState::Clear;
     if open && repo.unmerged().is_ok_and(|unmerged| !unmerged.is_empty()) {
         failed.class = Class::Conflict;
         failed.next =

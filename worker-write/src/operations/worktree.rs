@@ -119,6 +119,7 @@ pub(super) fn remove(repo: &Repo<'_>, path: &str, force: bool) -> Step<Done> {
         if !force {
             is_clean(&there, path)?;
         }
+        has_no_submodules(&there, path)?;
         let ignored = there
             .call(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"])
             .all("The working tree could not be listed. Nothing was done.")?;
@@ -145,6 +146,26 @@ pub(super) fn remove(repo: &Repo<'_>, path: &str, force: bool) -> Step<Done> {
     Ok(done)
 }
 
+/// Submodules have repositories and changes of their own, which no restore point holds.
+fn has_no_submodules(there: &Repo<'_>, path: &str) -> Step<()> {
+    let entries = there.entries(false, &[])?;
+    let is_filled = |path: &Vec<u8>| {
+        there.root.join(OsStr::from_bytes(path)).read_dir().is_ok_and(|mut entries| entries.next().is_some())
+    };
+    let filled = entries.iter().filter(|entry| entry.mode == "160000").find(|entry| is_filled(&entry.path));
+    match filled {
+        None => Ok(()),
+        Some(entry) => refused(
+            format!(
+                "The working tree {} holds the submodule {}. Nothing was done.",
+                shown(path),
+                shown(&lossy(&entry.path))
+            ),
+            "Remove it with Git itself.",
+        ),
+    }
+}
+
 fn is_clean(there: &Repo<'_>, path: &str) -> Step<()> {
     let listing = there
         .call([
@@ -152,7 +173,7 @@ fn is_clean(there: &Repo<'_>, path: &str) -> Step<()> {
             "--porcelain=v1",
             "-z",
             "--untracked-files=normal",
-            "--ignore-submodules=none",
+            "--ignore-submodules=dirty",
             "--no-renames",
         ])
         .all("The working tree could not be looked at. Nothing was done.")?;

@@ -31,18 +31,16 @@ pub(crate) fn back(repo: &Repo<'_>, id: &str) -> Step<Done> {
         Some(full) => repo.reference(full)?,
         None => None,
     };
-    let overwritten = repo.in_the_way(head.commit.as_deref(), &worktree)?;
+    let mut overwritten = repo.in_the_way(&worktree)?;
+    super::nothing_lost(repo, &overwritten, &worktree)?;
+    if let Some(untracked) = repo.commit(&name("untracked"))? {
+        let further = repo.in_the_way(&untracked)?;
+        super::nothing_lost(repo, &further, &untracked)?;
+        overwritten.extend(further);
+    }
     let kept = moved.as_deref().zip(tip.as_deref());
     let point = make(repo, "repo_restore", kept)?;
-    if !point.whole && !overwritten.is_empty() {
-        return refused(
-            format!(
-                "Untracked files would be overwritten that no restore point can hold: {}. Nothing was done.",
-                named(&overwritten)
-            ),
-            "Move these files away, then try again.",
-        );
-    }
+    super::all_kept(&point, &overwritten)?;
     let done = Done { restore_point: Some(point.id.clone()), notes: point.notes, ..Done::default() };
     let way = Way { repo, id, empty: repo.empty_tree()?, scratch: Scratch::new(&repo.git_dir)? };
     let result =
@@ -93,7 +91,7 @@ fn may_go(repo: &Repo<'_>, message: &Message, head: &Head) -> Step<()> {
             "Take one of this working tree; files of the other can be shown by the names of its refs.",
         );
     }
-    let state = standing::state(&repo.git_dir);
+    let state = repo.state();
     if !matches!(state, OperationState::Clear | OperationState::Bisect) {
         return refused(
             format!("The repository is in the middle of {}. Nothing was done.", standing::word(state)),

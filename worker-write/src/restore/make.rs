@@ -3,13 +3,14 @@
 
 use super::{MAX_POINTS, MAX_UNTRACKED, MAX_UNTRACKED_BYTES, Message, PREFIX, list, when};
 use crate::{
-    failure::{Step, failed, git_failed},
+    failure::{Step, failed, git_failed, named, refused},
     leftover::Scratch,
     repo::{Call, Entry, Repo, fields, lossy},
     standing,
 };
 use bulkhead_contract::direct::Class;
 use std::{
+    cell::RefCell,
     ffi::{OsStr, OsString},
     fs, io,
     os::unix::ffi::{OsStrExt, OsStringExt},
@@ -25,6 +26,8 @@ pub(crate) struct Made {
     pub(crate) notes: Vec<String>,
     /// Untracked files are in it, all of them.
     pub(crate) whole: bool,
+    /// Repositories inside of the working tree, which are not in it.
+    nested: Vec<Vec<u8>>,
 }
 
 /// Makes one of this working tree. `tip`: a ref whose value the operation takes away, with that value.
@@ -32,7 +35,8 @@ pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> 
     let scratch = Scratch::new(&repo.git_dir)?;
     let head = repo.head()?;
     let (made, id) = when::now();
-    let point = Point { repo, empty: repo.empty_tree()?, index: scratch.path("index"), scratch };
+    let point =
+        Point { repo, empty: repo.empty_tree()?, index: scratch.path("index"), scratch, nested: RefCell::default() };
     let kept = point.index()?;
     let worktree = point.worktree()?;
     let untracked = point.untracked()?;
@@ -43,7 +47,7 @@ pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> 
         branch: head.branch.clone(),
         head: head.commit.clone(),
         root: lossy(repo.root.as_os_str().as_bytes()),
-        during: standing::word(standing::state(&repo.git_dir)).to_owned(),
+        during: standing::word(repo.state()).to_owned(),
         untracked: untracked.as_ref().map_or_else(Clone::clone, |_| "all".to_owned()),
         tip: tip.map(|(name, _)| name.to_owned()),
     };
@@ -70,7 +74,48 @@ pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> 
         notes.push(format!("Restore point {id} does not hold untracked files: {why}."));
     }
     notes.extend(forget_the_oldest(repo)?);
-    Ok(Made { id, notes, whole: untracked.is_ok() })
+    let nested = point.nested.take();
+    if !nested.is_empty() {
+        let names: Vec<_> = nested.iter().map(|path| lossy(path)).collect();
+        notes.push(format!("Restore point {id} does not hold repositories inside of this one: {}.", named(&names)));
+    }
+    Ok(Made { id, notes, whole: untracked.is_ok(), nested })
+}
+
+/// Refuses where these untracked paths would be overwritten, and the point does not hold untracked files.
+pub(crate) fn all_kept(point: &Made, overwritten: &[Vec<u8>]) -> Step<()> {
+    let of_nested = |path: &[u8]| {
+        let beneath =
+            |a: &[u8], b: &[u8]| a.strip_prefix(b).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'));
+        point.nested.iter().any(|nested| beneath(nested, path) || beneath(path, nested))
+    };
+    let names: Vec<_> =
+        overwritten.iter().filter(|path| !point.whole || of_nested(path)).map(|path| lossy(path)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    refused(
+        format!(
+            "Untracked files would be overwritten that no restore point can hold: {}. Nothing was done.",
+            named(&names)
+        ),
+        "Move these files away, then try again.",
+    )
+}
+
+/// Refuses where ignored files, which no point holds, would be overwritten by others.
+pub(crate) fn nothing_lost(repo: &Repo<'_>, overwritten: &[Vec<u8>], to: &str) -> Step<()> {
+    let lost = repo.lost(overwritten, to)?;
+    if lost.is_empty() {
+        return Ok(());
+    }
+    refused(
+        format!(
+            "Ignored files would be overwritten, which no restore point holds: {}. Nothing was done.",
+            named(&lost)
+        ),
+        "Move these files away, then try again.",
+    )
 }
 
 /// A point while it is made.
@@ -79,6 +124,7 @@ struct Point<'r, 'a> {
     empty: String,
     index: PathBuf,
     scratch: Scratch,
+    nested: RefCell<Vec<Vec<u8>>>,
 }
 
 impl<'r, 'a> Point<'r, 'a> {
@@ -156,7 +202,10 @@ impl<'r, 'a> Point<'r, 'a> {
         if run.code != Some(0) {
             return Err(git_failed("Untracked files could not be listed. Nothing was done.", &run));
         }
-        let paths: Vec<_> = fields(&run.stdout).filter(|path| !path.ends_with(b"/")).map(<[u8]>::to_vec).collect();
+        // a repository inside of this one is listed as a directory
+        let (nested, paths): (Vec<_>, Vec<_>) =
+            fields(&run.stdout).map(<[u8]>::to_vec).partition(|path| path.ends_with(b"/"));
+        self.nested.replace(nested.into_iter().map(|path| path[..path.len() - 1].to_vec()).collect());
         if run.cut || paths.len() > MAX_UNTRACKED {
             let more = if run.cut { "more than " } else { "" };
             return Ok(Err(format!("there are {more}{} of them, and it holds at most {MAX_UNTRACKED}", paths.len())));

@@ -22,7 +22,7 @@ mod when;
 
 pub(crate) use back::back;
 pub(crate) use list::{list, points};
-pub(crate) use make::make;
+pub(crate) use make::{all_kept, make, nothing_lost};
 
 /// Where the points are.
 pub const PREFIX: &str = "refs/bulkhead/restore/";
@@ -31,7 +31,7 @@ pub const MAX_POINTS: usize = 100;
 /// Untracked files that a point holds at most.
 pub const MAX_UNTRACKED: usize = 5_000;
 /// Bytes of untracked files that a point holds at most.
-pub const MAX_UNTRACKED_BYTES: u64 = 256 << 20;
+pub const MAX_UNTRACKED_BYTES: u64 = 64 << 20;
 
 /// What the message of a point's commits says; `Option`s are written as `-`.
 #[derive(Debug, Clone, PartialEq, Eq)]

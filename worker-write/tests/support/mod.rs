@@ -49,7 +49,8 @@ impl Bench {
         Self::with(&[])
     }
 
-    fn with(init: &[&str]) -> Self {
+    /// The same, with further arguments to `git init`.
+    pub fn with(init: &[&str]) -> Self {
         let directory = tempfile::Builder::new().prefix("bulkhead-write-").tempdir().expect("a temporary directory");
         let path = directory.path().canonicalize().expect("it was just made");
         let root = path.join("repo");
@@ -81,7 +82,12 @@ impl Bench {
 
     /// Three commits on `main`, a branch `side` at the second, a tag `v1` there; `a.txt`, `b.txt`, `dir/c.txt`.
     pub fn honest() -> Self {
-        let bench = Self::empty();
+        Self::empty().settled()
+    }
+
+    /// What is empty so far becomes the honest one.
+    pub fn settled(self) -> Self {
+        let bench = self;
         bench.write("a.txt", "one\ntwo\nthree\n");
         bench.write("b.txt", "b\n");
         bench.write("dir/c.txt", "c\n");
