@@ -8,6 +8,8 @@ use bulkhead_ipc::edge::write::{Failed, MAX_REASON};
 /// A step of an operation.
 pub(crate) type Step<T> = Result<T, Box<Failed>>;
 
+/// Characters of what Git said that are shown; the rest of a reason is ours, and stands in full.
+const MAX_SAID: usize = 6_000;
 /// Names in one sentence at most.
 const MAX_NAMED: usize = 20;
 
@@ -15,7 +17,7 @@ const MAX_NAMED: usize = 20;
 pub(crate) fn failed(class: Class, reason: impl Into<String>, next: impl Into<String>) -> Box<Failed> {
     Box::new(Failed {
         class,
-        reason: bounded(reason.into()),
+        reason: bounded(reason.into(), MAX_REASON),
         next: next.into(),
         state: None,
         restore_point: None,
@@ -78,17 +80,17 @@ pub(crate) fn said(run: &Run) -> String {
         kept.push('\n');
     }
     kept.truncate(kept.trim_end().len());
-    kept
+    bounded(kept, MAX_SAID)
 }
 
-/// A reason within its limit; what is missing is said.
-fn bounded(reason: String) -> String {
-    let total = reason.chars().count();
-    if total <= MAX_REASON {
-        return reason;
+/// A text within a limit, in characters; what is missing is said.
+pub(crate) fn bounded(text: String, most: usize) -> String {
+    let total = text.chars().count();
+    if total <= most {
+        return text;
     }
     let end = format!("… [{total} characters in all]");
-    reason.chars().take(MAX_REASON - end.chars().count()).chain(end.chars()).collect()
+    text.chars().take(most.saturating_sub(end.chars().count())).chain(end.chars()).collect()
 }
 
 /// Names for a sentence: the first few, and how many there are.
@@ -257,10 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_stays_within_its_limit_and_says_how_long_it_was() {
+    fn what_git_said_stays_within_its_limit_and_says_how_long_it_was() {
         let failed = git_failed("It failed.", &run(&"é".repeat(20_000)));
-        assert_eq!(failed.reason.chars().count(), MAX_REASON);
-        assert!(failed.reason.ends_with("… [20021 characters in all]"), "{}", failed.reason.len());
+        assert!(failed.reason.chars().count() <= MAX_SAID + 100);
+        assert!(failed.reason.ends_with("… [20000 characters in all]"), "{}", failed.reason.len());
+        assert_eq!(bounded("x".repeat(90), 40), format!("{}… [90 characters in all]", "x".repeat(16)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn a_working_tree_is_made_beside_and_inside() {
     let bench = Bench::honest();
     bench.git(&["update-ref", "refs/remotes/origin/main", "main"]);
     for (path, branch, base) in
-        [("../rel", "relb", "HEAD~1"), ("inside", "inb", "v1"), ("../made/below", "belowb", "origin/main")]
+        [("../rel", "relb", "HEAD~1"), ("inside", "inb", "v1"), ("made/below", "belowb", "origin/main")]
     {
         let done = bench.done(&create(path, branch, base));
         assert_eq!(done.id.as_deref(), Some(bench.id(base).as_str()));
@@ -51,6 +51,7 @@ fn no_working_tree_is_made_where_it_may_not_be() {
         (create("sub/.GIT/x", "nb", "main"), Class::Refused),
         (create("..", "nb", "main"), Class::Refused),
         (create(".", "nb", "main"), Class::Refused),
+        (create("../made/below", "nb", "main"), Class::NotFound),
         (create("../x", "main", "main"), Class::Refused),
         (create("../x", "bad..name", "main"), Class::Refused),
         (create("../x", "nb", "nosuch"), Class::NotFound),

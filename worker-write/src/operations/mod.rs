@@ -22,7 +22,7 @@ mod tag;
 mod worktree;
 
 use crate::{
-    failure::{Step, shown},
+    failure::{Step, bounded, shown},
     git::Git,
     guard::Guard,
     leftover, lock,
@@ -31,17 +31,14 @@ use crate::{
     settings::Settings,
 };
 use bulkhead_contract::direct::Class;
-use bulkhead_ipc::edge::write::{Allowed, Done, Failed, Operation, Outcome};
-
-/// Unmerged paths that a failure names.
-const MAX_UNMERGED: usize = 100;
+use bulkhead_ipc::edge::write::{Allowed, Done, Failed, MAX_LIST, MAX_NAME, MAX_REASON, Operation, Outcome};
 
 /// Does it, or says why not and how the repository stands.
 #[must_use]
 pub fn perform(operation: &Operation, allowed: &Allowed, git: &Git) -> Outcome {
     let mut repo = Repo::new(allowed, git);
     match guarded(operation, &mut repo) {
-        Ok(done) => Outcome::Done(Box::new(done)),
+        Ok(done) => Outcome::Done(Box::new(within_bounds(done))),
         Err(failed) => Outcome::Failed(Box::new(told(*failed, &repo))),
     }
 }
@@ -116,6 +113,17 @@ fn explained(operation: &Operation) -> Vec<String> {
     }
 }
 
+/// What was done, within the limits of the edge.
+fn within_bounds(mut done: Done) -> Done {
+    let total = done.notes.len();
+    if total > MAX_LIST {
+        done.notes.truncate(MAX_LIST - 1);
+        done.notes.push(format!("{} further notes are left out ({total} in all).", total - MAX_LIST + 1));
+    }
+    done.notes = done.notes.into_iter().map(|note| bounded(note, MAX_REASON)).collect();
+    done
+}
+
 /// The failure, with where the repository stands now.
 fn told(mut failed: Failed, repo: &Repo<'_>) -> Failed {
     failed.state = Some(repo.state());
@@ -125,11 +133,13 @@ fn told(mut failed: Failed, repo: &Repo<'_>) -> Failed {
     } else if failed.unmerged.is_empty()
         && let Ok(mut unmerged) = repo.unmerged()
     {
-        if unmerged.len() > MAX_UNMERGED {
-            failed.reason.push_str(&format!(" {} paths are unmerged; {MAX_UNMERGED} are named.", unmerged.len()));
-            unmerged.truncate(MAX_UNMERGED);
+        if unmerged.len() > MAX_LIST {
+            failed.reason.push_str(&format!(" {} paths are unmerged; {MAX_LIST} are named.", unmerged.len()));
+            unmerged.truncate(MAX_LIST);
         }
-        failed.unmerged = unmerged;
+        let short = |path: String| if path.len() <= MAX_NAME { path } else { shown(&path) };
+        failed.unmerged = unmerged.into_iter().map(short).collect();
     }
+    failed.reason = bounded(failed.reason, MAX_REASON);
     failed
 }

@@ -13,7 +13,7 @@ use bulkhead_ipc::edge::write::Done;
 use std::{
     ffi::OsStr,
     os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 /// A new branch in a new working tree.
@@ -41,11 +41,17 @@ fn free_place(repo: &Repo<'_>, path: &str) -> Step<PathBuf> {
         return refused(format!("{} is no path. Nothing was done.", shown(path)), "Name a directory.");
     }
     let flat = flattened(&repo.root.join(path));
-    // what is not there yet is made by Git, beneath what is
+    // what is not there yet is made by Git, beneath what is; above a step up everything must be there already
+    let climbs = Path::new(path).components().any(|part| part == Component::ParentDir);
+    let above = flat.ancestors().skip(1).take(if climbs { 1 } else { usize::MAX });
     let Some((above, canonical)) =
-        flat.ancestors().skip(1).find_map(|above| above.canonicalize().ok().map(|canonical| (above, canonical)))
+        above.into_iter().find_map(|it| it.canonicalize().ok().map(|canonical| (it, canonical)))
     else {
-        return refused("A working tree cannot be the root of the file system.", "Name a directory.");
+        return Err(failed(
+            Class::NotFound,
+            format!("The directory above {} is not there. Nothing was done.", shown(path)),
+            "Name a path whose directory exists, or one without ..",
+        ));
     };
     let place = canonical.join(flat.strip_prefix(above).unwrap_or(&flat));
     is_allowed(repo, &place)?;

@@ -6,7 +6,7 @@ use crate::{
     failure::Step,
     repo::{Repo, lossy},
 };
-use bulkhead_ipc::edge::write::{self, Done};
+use bulkhead_ipc::edge::write::{self, Done, MAX_NAME};
 use std::{collections::BTreeMap, os::unix::ffi::OsStrExt};
 
 /// Ids, oldest first, each with the names beneath it.
@@ -32,7 +32,10 @@ pub(crate) fn points(repo: &Repo<'_>) -> Step<Vec<(String, Message)>> {
     while let (Some(name), Some(message)) = (fields.next(), fields.next()) {
         let name = lossy(name);
         let id = name.trim().strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix("/index"));
-        if let (Some(id), Some(message)) = (id, Message::read(&lossy(message))) {
+        if let (Some(id), Some(message)) = (id, Message::read(&lossy(message)))
+            && [id, &message.before, &message.root].iter().all(|text| text.len() <= MAX_NAME)
+            && [&message.branch, &message.head].into_iter().flatten().all(|text| text.len() <= MAX_NAME)
+        {
             points.push((id.to_owned(), message));
         }
     }

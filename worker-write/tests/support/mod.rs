@@ -193,7 +193,9 @@ impl Bench {
     }
 
     pub fn perform_within(&self, operation: &Operation, time: Duration) -> Outcome {
-        perform(operation, &self.allowed, &Git::new(&self.allowed, Instant::now() + time))
+        let outcome = perform(operation, &self.allowed, &Git::new(&self.allowed, Instant::now() + time));
+        assert!(outcome.is_bounded(), "{outcome:?}");
+        outcome
     }
 
     /// What was done.
