@@ -15,6 +15,7 @@ use bulkhead_ipc::{
         note::{self, ToNote},
         read::{Answer, FromRead, ToRead},
         syntax::{self, ToSyntax},
+        write::{self, ToWrite},
     },
     frame,
 };
@@ -32,6 +33,8 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = codec::decode::<ToAgents>(bytes);
     let _ = codec::decode::<FromErrand>(bytes);
     let _ = codec::decode::<ToNote>(bytes);
+    let _ = codec::decode::<ToWrite>(bytes);
+    let _ = codec::decode_answer::<write::Answer>(bytes);
     let _ = codec::decode::<ToDialler>(bytes);
     let _ = codec::decode::<FromDialler>(bytes);
     let _ = codec::decode::<ToGateway>(bytes);

@@ -4,8 +4,8 @@
 use crate::{
     Error,
     channel::{Now, Receiver, Sender, WorkerEnds},
-    chunk,
-    codec::encode_answer,
+    chunk::{self, Joiner},
+    codec::{decode_answer, encode_answer},
     edge::errand::{ErrandAnswer, ErrandCall, FromErrand, ToErrand},
 };
 use bincode::{Decode, Encode};
@@ -15,6 +15,8 @@ use bincode::{Decode, Encode};
 pub struct Desk<I, A> {
     requests: Receiver<ToErrand<I, A>>,
     answers: Sender<FromErrand>,
+    /// Pieces of a long question.
+    pieces: Joiner,
 }
 
 /// What is wanted next.
@@ -30,7 +32,7 @@ impl<I: Decode<()>, A: Decode<()>> Desk<I, A> {
     /// Takes the ends and waits for the first message; `None` where the other side is gone or does not keep to the edge.
     pub fn open(ends: WorkerEnds<ToErrand<I, A>, FromErrand>) -> Option<(Self, I)> {
         let WorkerEnds { requests, answers } = ends;
-        let mut desk = Self { requests, answers };
+        let mut desk = Self { requests, answers, pieces: Joiner::default() };
         match desk.requests.receive() {
             Ok(Some(ToErrand::Init(init))) => Some((desk, *init)),
             _ => None,
@@ -53,6 +55,12 @@ impl<I: Decode<()>, A: Decode<()>> Desk<I, A> {
         loop {
             match self.requests.receive()? {
                 Some(ToErrand::Call(call)) => return Ok(Some(Wanted::Call(call))),
+                Some(ToErrand::Part { id, last, bytes }) => {
+                    if let Some(whole) = self.pieces.push(last, bytes)? {
+                        let call: ErrandCall<A> = decode_answer(&whole)?;
+                        return Ok((call.id == id).then(|| Wanted::Call(Box::new(call))));
+                    }
+                }
                 Some(ToErrand::SelfProbe { id }) => return Ok(Some(Wanted::SelfProbe(id))),
                 Some(ToErrand::Cancel { .. }) => {}
                 Some(ToErrand::Init(_)) | None => return Ok(None),
@@ -80,5 +88,74 @@ impl<I: Decode<()>, A: Decode<()>> Desk<I, A> {
             self.answers.send(&FromErrand::Part { id, last, bytes: bytes.to_vec() })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        channel::{FrameSink, FrameSource, Receiver, Sender},
+        codec,
+        edge::write::{Init, MAX_OPERATION, Operation, Resolved},
+    };
+    use bulkhead_contract::isolation::Demand;
+    use std::collections::VecDeque;
+
+    struct Frames(VecDeque<Vec<u8>>);
+
+    impl FrameSource for Frames {
+        fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
+            Ok(self.0.pop_front())
+        }
+
+        fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
+            Ok(self.0.pop_front().map_or(Now::End, Now::Said))
+        }
+    }
+
+    struct Nowhere;
+
+    impl FrameSink for Nowhere {
+        fn put_frame(&mut self, _: &[u8]) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    type Said = ToErrand<Init, Operation>;
+
+    fn desk(frames: VecDeque<Vec<u8>>) -> Desk<Init, Operation> {
+        let mut all = VecDeque::from([codec::encode(&Said::Init(Box::new(Init::closed(Demand::Off)))).expect("short")]);
+        all.extend(frames);
+        let (requests, answers) = (Receiver::new(Frames(all)), Sender::new(Nowhere));
+        Desk::open(WorkerEnds { requests, answers }).expect("Init comes first").0
+    }
+
+    fn question(length: usize) -> ErrandCall<Operation> {
+        let becomes = Resolved::Content { bytes: vec![b'x'; length], mode_of: 2, conflicts: 1 };
+        let ask = Operation::Resolve { path: "a".to_owned(), becomes, stages: [None, None, None] };
+        ErrandCall { id: 7, budget_ms: 1, ask }
+    }
+
+    #[test]
+    fn a_question_of_any_length_arrives_whole() {
+        for (length, frames) in [(10, 1), (codec::MAX_FRAME, 2), (MAX_OPERATION, 8)] {
+            let asked = question(length);
+            let said = Said::asking(asked.clone()).expect("within the limits");
+            assert_eq!(said.len(), frames, "{length} bytes");
+            let Ok(Some(Wanted::Call(heard))) = desk(said).wanted() else { panic!("{length} bytes") };
+            assert_eq!(*heard, asked);
+        }
+        assert!(matches!(Said::asking(question(codec::MAX_ANSWER)), Err(Error::AnswerTooLong { .. })));
+    }
+
+    #[test]
+    fn pieces_of_another_question_or_of_none_end_the_conversation() {
+        let whole = codec::encode_answer(&question(10)).expect("short");
+        let piece = |id, bytes: &[u8]| codec::encode(&Said::Part { id, last: true, bytes: bytes.to_vec() });
+        let with = |id, bytes: &[u8]| desk(VecDeque::from([piece(id, bytes).expect("short")])).wanted();
+        assert!(matches!(with(7, &whole), Ok(Some(_))));
+        assert!(matches!(with(8, &whole), Ok(None)));
+        assert!(with(7, &whole[1..]).is_err());
     }
 }

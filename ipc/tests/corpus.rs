@@ -23,6 +23,7 @@ use bulkhead_ipc::{
         note::{self, ToNote},
         read::{Answer, Ask, Call, FromRead, Page, Place, Reply, ToRead},
         syntax::{self, ToSyntax},
+        write::{self, Operation, Resolved, ToWrite},
     },
     frame,
 };
@@ -125,6 +126,16 @@ fn seeds() -> Vec<Vec<u8>> {
         lines: vec![line; 2],
     };
     let compared = syntax::Compared { language: "rust".to_owned(), hunks: vec![hunk; 2], changed_lines: 70_000 };
+    let becomes = Resolved::Content { bytes: vec![b'x'; 300], mode_of: 2, conflicts: 1 };
+    let resolve = Operation::Resolve { path: "a".to_owned(), becomes, stages: [None, Some("1".repeat(40)), None] };
+    let point = write::Point {
+        id: "20261130".to_owned(),
+        made: 1,
+        before: "repo_commit".to_owned(),
+        branch: None,
+        head: Some("1".repeat(40)),
+    };
+    let done = write::Done { signed: Some(false), points: vec![point; 2], points_total: 2, ..write::Done::default() };
     let mut seeds = vec![
         codec::encode_answer(&exchange),
         codec::encode_answer(&gateway::Outcome::Answered { status: 599, body, authentic: true }),
@@ -143,6 +154,9 @@ fn seeds() -> Vec<Vec<u8>> {
         codec::encode(&FromErrand::Part { id: 1, last: true, bytes: vec![7; 300] }),
         codec::encode_answer::<agents::Answer>(&Ok(found)),
         codec::encode(&ToSyntax::Call(Box::new(ErrandCall { id: 3, budget_ms: 300, ask: sources }))),
+        codec::encode(&ToWrite::Call(Box::new(ErrandCall { id: 4, budget_ms: 300, ask: resolve }))),
+        codec::encode(&ToWrite::Part { id: 5, last: true, bytes: vec![1, 2, 3] }),
+        codec::encode_answer::<write::Answer>(&Ok(write::Outcome::Done(Box::new(done)))),
         codec::encode_answer::<syntax::Answer>(&Ok(syntax::Reply::Compared(Box::new(compared)))),
         codec::encode_answer::<syntax::Answer>(&Ok(syntax::Reply::Fallback(FallbackReason::TooDeep))),
         codec::encode(&ToAudit::Append { group: 1, events: vec![event; 2] }),
@@ -186,6 +200,7 @@ fn judge(bytes: &[u8]) {
     one::<ToAgents>(bytes);
     one::<ToNote>(bytes);
     one::<ToSyntax>(bytes);
+    one::<ToWrite>(bytes);
     one::<FromErrand>(bytes);
     one::<ToDialler>(bytes);
     one::<FromDialler>(bytes);
@@ -197,6 +212,7 @@ fn judge(bytes: &[u8]) {
     let _ = codec::decode_answer::<agents::Answer>(bytes);
     let _ = codec::decode_answer::<note::Answer>(bytes);
     let _ = codec::decode_answer::<syntax::Answer>(bytes);
+    let _ = codec::decode_answer::<write::Answer>(bytes);
     let _ = codec::decode_answer::<Answer>(bytes);
     let _ = frame::read(&mut &*bytes);
     let mut assembler = frame::Assembler::default();
@@ -218,6 +234,8 @@ fn every_seed_is_a_message_of_some_edge() {
             || codec::decode::<ToAgents>(&seed).is_ok()
             || codec::decode::<ToNote>(&seed).is_ok()
             || codec::decode::<ToSyntax>(&seed).is_ok()
+            || codec::decode::<ToWrite>(&seed).is_ok()
+            || codec::decode_answer::<write::Answer>(&seed).is_ok()
             || codec::decode::<FromErrand>(&seed).is_ok()
             || codec::decode::<ToDialler>(&seed).is_ok()
             || codec::decode::<FromDialler>(&seed).is_ok()

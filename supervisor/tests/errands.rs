@@ -16,12 +16,13 @@ use bulkhead_ipc::{
         errand::{FromErrand, ToErrand},
         launcher::StatusOf,
         note::{self, Noted, ToNote},
+        write::{self, Done, Operation, Outcome, Resolved, ToWrite},
     },
 };
 use bulkhead_supervisor::{
     carrier::{Carrier, Ended, LastWords, Link, Local, StartError, queues},
     control::Control,
-    errands::{Errand, Errands, Notes, Scans},
+    errands::{Errand, Errands, Notes, Scans, Writes},
     outcome::CallError,
 };
 use std::{
@@ -47,6 +48,8 @@ struct State {
     started: Cell<usize>,
     alive: Cell<usize>,
     cancelled: Cell<usize>,
+    /// Bytes of pieces that were not the last of their call.
+    pieces: Cell<usize>,
     status: RefCell<Option<&'static str>>,
 }
 
@@ -123,13 +126,17 @@ async fn act(
         }
         // one whose jail is finished later may say what it likes of it before
         "short at last" => say(FromErrand::Ready(report(true))).await,
-        _ => say(FromErrand::Ready(report(kind != WorkerKind::Agents))).await,
+        _ => say(FromErrand::Ready(report(kind == WorkerKind::Note))).await,
     }
     let mut closed = false;
     while let Some(frame) = heard.recv().await {
         let (id, length) = match call(kind, &frame) {
-            Some(call) => call,
-            None => {
+            Heard::Question(id, length) => (id, length),
+            Heard::Piece(length) => {
+                state.pieces.set(state.pieces.get() + length);
+                continue;
+            }
+            Heard::Cancel => {
                 state.cancelled.set(state.cancelled.get() + 1);
                 if script == "slow and obedient" {
                     return Ended::Exit(0);
@@ -137,7 +144,7 @@ async fn act(
                 continue;
             }
         };
-        let closes = kind == WorkerKind::Agents && script != "never closes";
+        let closes = kind != WorkerKind::Note && script != "never closes";
         if !std::mem::replace(&mut closed, true) && (closes || script == "closes unasked") {
             say(FromErrand::Closed { id, report: report(script != "short at last") }).await;
         }
@@ -157,6 +164,11 @@ async fn act(
             _ if script == "fails" => encode_answer::<note::Answer>(&Err(failure())),
             _ if script == "answers another" => noted(Some("x".repeat(1_000_000))),
             WorkerKind::Agents => encode_answer::<agents::Answer>(&Ok(found)),
+            WorkerKind::Write => {
+                // a note too long for the edge, where it is to babble
+                let notes = vec!["x".repeat(if script == "babbles" { 100_000 } else { 1 })];
+                encode_answer::<write::Answer>(&Ok(Outcome::Done(Box::new(Done { notes, ..Done::default() }))))
+            }
             _ => noted(None),
         };
         let whole = whole.expect("within the limit");
@@ -167,18 +179,34 @@ async fn act(
     Ended::Exit(0)
 }
 
-/// The call in a frame, with the length of what a scan is about; `None` for a cancellation.
-fn call(kind: WorkerKind, frame: &[u8]) -> Option<(u64, usize)> {
-    match kind {
-        WorkerKind::Agents => match decode::<ToAgents>(frame).expect("the supervisor's") {
-            ToErrand::Call(call) => Some((call.id, call.ask.root.len())),
-            _ => None,
-        },
-        _ => match decode::<ToNote>(frame).expect("the supervisor's") {
-            ToErrand::Call(call) => Some((call.id, 0)),
-            _ => None,
-        },
+/// What a frame is.
+enum Heard {
+    /// The call of that id, whole, with the length of what a scan is about.
+    Question(u64, usize),
+    /// Bytes of a call that goes on.
+    Piece(usize),
+    Cancel,
+}
+
+fn call(kind: WorkerKind, frame: &[u8]) -> Heard {
+    fn of<I, A>(message: ToErrand<I, A>, length: impl FnOnce(&A) -> usize) -> Heard {
+        match message {
+            ToErrand::Call(call) => Heard::Question(call.id, length(&call.ask)),
+            ToErrand::Part { id, last: true, bytes } => Heard::Question(id, bytes.len()),
+            ToErrand::Part { last: false, bytes, .. } => Heard::Piece(bytes.len()),
+            _ => Heard::Cancel,
+        }
     }
+    match kind {
+        WorkerKind::Agents => of(decode::<ToAgents>(frame).expect("the supervisor's"), |scan: &Scan| scan.root.len()),
+        WorkerKind::Write => of(decode::<ToWrite>(frame).expect("the supervisor's"), |_| 0),
+        _ => of(decode::<ToNote>(frame).expect("the supervisor's"), |_| 0),
+    }
+}
+
+fn resolution(length: usize) -> Operation {
+    let becomes = Resolved::Content { bytes: vec![b'x'; length], mode_of: 2, conflicts: 1 };
+    Operation::Resolve { path: "a".to_owned(), becomes, stages: [None, None, None] }
 }
 
 fn scan() -> Scan {
@@ -192,6 +220,51 @@ fn note() -> note::Ask {
 async fn ask<E: Errand>(errands: &Errands<E>, ask: E::Ask) -> Result<E::Reply, CallError> {
     let (_stopper, control) = Control::pair(None);
     errands.ask(ask, control).await
+}
+
+#[test]
+fn a_long_question_leaves_in_pieces_as_there_is_room() {
+    paused(async {
+        let house = House::of(&["good"]);
+        let writes: Errands<Writes> = house.errands(Demand::Required);
+        for (length, pieces) in [(1_000, 0), (7 << 20, 7)] {
+            house.0.pieces.set(0);
+            let done = ask(&writes, resolution(length)).await.expect("an answer");
+            assert!(matches!(done, Outcome::Done(_)), "{length} bytes");
+            assert_eq!(house.0.pieces.get().div_ceil(1 << 20), pieces, "{length} bytes");
+        }
+        // one beyond all limits is our own fault, and costs nothing but itself
+        ask(&writes, resolution(9 << 20)).await.expect_err("too long");
+        ask(&writes, resolution(10)).await.expect("the next one");
+        writes.close();
+    });
+}
+
+#[test]
+fn writes_take_turns_and_each_has_a_worker_of_its_own() {
+    paused(async {
+        let house = House::of(&["takes a while"]);
+        let writes: Errands<Writes> = house.errands(Demand::Required);
+        let three = [(); 3].map(|()| ask(&writes, resolution(10)));
+        let [one, two, three] = three;
+        let begun = Instant::now();
+        let (one, two, three) = tokio::join!(one, two, three);
+        assert!([one, two, three].iter().all(Result::is_ok));
+        assert!(begun.elapsed() >= Duration::from_secs(6), "one after the other");
+        assert_eq!(house.0.started.get(), 3);
+        writes.close();
+    });
+}
+
+#[test]
+fn an_outcome_that_is_out_of_bounds_ends_its_worker() {
+    paused(async {
+        let house = House::of(&["babbles", "good"]);
+        let writes: Errands<Writes> = house.errands(Demand::Required);
+        ask(&writes, resolution(10)).await.expect_err("a note that is too long");
+        ask(&writes, resolution(10)).await.expect("the next worker");
+        writes.close();
+    });
 }
 
 #[test]

@@ -3,9 +3,10 @@
 //!
 //! The kinds differ in what `Init`, question and reply are; each names its own in a file beside this one.
 
-use crate::Error;
+use crate::{Error, chunk, codec};
 use bincode::{Decode, Encode};
 use bulkhead_contract::{failure::ReadFailure, isolation::Report};
+use std::collections::VecDeque;
 
 /// What such a worker hears. `I` is what the operator allows it, `A` its questions.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
@@ -14,6 +15,15 @@ pub enum ToErrand<I, A> {
     Init(Box<I>),
     /// One question. At most one is open at a time.
     Call(Box<ErrandCall<A>>),
+    /// A piece of an encoded [`ErrandCall`] that is longer than a frame; with the last it counts as [`ToErrand::Call`].
+    Part {
+        /// Id of the call.
+        id: u64,
+        /// The call is whole with this piece.
+        last: bool,
+        /// At most [`crate::chunk::CHUNK`] bytes.
+        bytes: Vec<u8>,
+    },
     /// Stop working on that question; nothing happens if it is not the open one.
     Cancel {
         /// Id of the call.
@@ -24,6 +34,27 @@ pub enum ToErrand<I, A> {
         /// Chosen by the supervisor, as a call's.
         id: u64,
     },
+}
+
+impl<I: Encode, A: Encode> ToErrand<I, A> {
+    /// The encoded messages that ask, in order: one, or as many pieces as a long question takes.
+    ///
+    /// # Errors
+    /// Those of the codec; [`Error::AnswerTooLong`] for a question beyond all limits.
+    pub fn asking(call: ErrandCall<A>) -> Result<VecDeque<Vec<u8>>, Error> {
+        let id = call.id;
+        let message = Self::Call(Box::new(call));
+        match codec::encode(&message) {
+            Ok(body) => Ok(VecDeque::from([body])),
+            Err(Error::FrameTooLong { .. }) => {
+                let Self::Call(call) = message else { return Ok(VecDeque::new()) };
+                let whole = codec::encode_answer(&*call)?;
+                let piece = |(last, bytes): (bool, &[u8])| Self::Part { id, last, bytes: bytes.to_vec() };
+                chunk::split(&whole).map(|part| codec::encode(&piece(part))).collect()
+            }
+            Err(other) => Err(other),
+        }
+    }
 }
 
 /// One question.

@@ -17,8 +17,9 @@ pub type ToWrite = ToErrand<Init, Operation>;
 /// Its whole answer; travels encoded, in pieces.
 pub type Answer = super::errand::ErrandAnswer<Outcome>;
 
-/// Bytes of all texts of one operation at most, content of a resolution included.
-pub const MAX_OPERATION: usize = 12 << 20;
+/// Bytes of all texts of one operation at most, content of a resolution included: what a message in pieces carries, less
+/// room for what is around them.
+pub const MAX_OPERATION: usize = crate::codec::MAX_ANSWER - 1_024;
 /// Characters of a reason that a worker gives at most.
 pub const MAX_REASON: usize = 8_000;
 /// Bytes of a name or path in an answer at most.

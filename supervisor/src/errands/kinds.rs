@@ -15,11 +15,13 @@ use bulkhead_ipc::{
     },
 };
 
+use std::collections::VecDeque;
+
 /// The messages of an edge with these first messages and questions.
 macro_rules! edge {
     ($messages:ident) => {
-        fn call(id: u64, budget_ms: u32, ask: Self::Ask) -> Result<Vec<u8>, Error> {
-            codec::encode(&$messages::Call(Box::new(ErrandCall { id, budget_ms, ask })))
+        fn call(id: u64, budget_ms: u32, ask: Self::Ask) -> Result<VecDeque<Vec<u8>>, Error> {
+            $messages::asking(ErrandCall { id, budget_ms, ask })
         }
 
         fn cancel(id: u64) -> Result<Vec<u8>, Error> {

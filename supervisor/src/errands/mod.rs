@@ -58,11 +58,11 @@ pub trait Errand: 'static {
     /// A reply.
     type Reply: 'static;
 
-    /// The message that asks.
+    /// The messages that ask: one, or as many pieces as a long question takes.
     ///
     /// # Errors
     /// Those of the codec.
-    fn call(id: u64, budget_ms: u32, ask: Self::Ask) -> Result<Vec<u8>, Error>;
+    fn call(id: u64, budget_ms: u32, ask: Self::Ask) -> Result<VecDeque<Vec<u8>>, Error>;
 
     /// The message that asks for nothing any more.
     ///

@@ -12,7 +12,7 @@ use bulkhead_ipc::{
     codec::decode,
     edge::errand::{ErrandAnswer, FromErrand, Phase},
 };
-use std::{future::pending, marker::PhantomData, rc::Rc};
+use std::{collections::VecDeque, future::pending, marker::PhantomData, rc::Rc};
 use tokio::time::{Instant, timeout};
 
 /// One live worker. Dropping it ends it.
@@ -21,6 +21,8 @@ pub struct Talk<E: Errand> {
     carrier: Rc<dyn Carrier>,
     phase: Phase,
     asked: u64,
+    /// What is still to be said; it leaves as there is room.
+    unsaid: VecDeque<Vec<u8>>,
     /// Its jail is finished and was measured.
     closed: bool,
     /// What it said of its own jail, last.
@@ -49,7 +51,8 @@ impl<E: Errand> Talk<E> {
                     let link = link.map_err(Fall::NotStarted)?;
                     let (carrier, errand) = (Rc::clone(carrier), PhantomData);
                     let (phase, asked, closed) = (Phase::Starting, 0, false);
-                    return Ok(Self { link, carrier, phase, asked, closed, report: None, check: None, errand });
+                    let unsaid = VecDeque::new();
+                    return Ok(Self { link, carrier, phase, asked, unsaid, closed, report: None, check: None, errand });
                 }
                 alarm = vigil.alarm() => ended_by(alarm)?,
             }
@@ -63,7 +66,7 @@ impl<E: Errand> Talk<E> {
     pub async fn greet(&mut self, demand: Demand, vigil: &mut Vigil<'_>) -> Result<(), Fall> {
         let heard = loop {
             tokio::select! {
-                heard = hear(&mut self.link, self.phase) => break heard,
+                heard = hear(&mut self.link, &mut self.unsaid, self.phase) => break heard,
                 alarm = vigil.alarm() => ended_by(alarm)?,
             }
         };
@@ -100,7 +103,7 @@ impl<E: Errand> Talk<E> {
         let id = self.asked;
         self.phase = Phase::Serving { id, closing: !self.closed };
         let budget = vigil.deadline().saturating_duration_since(Instant::now()).as_millis();
-        let message = E::call(id, u32::try_from(budget).unwrap_or(u32::MAX), ask.clone());
+        let messages = E::call(id, u32::try_from(budget).unwrap_or(u32::MAX), ask.clone());
         let mut joiner = Joiner::default();
         let step = |talk: &mut Self, heard| match heard {
             FromErrand::Part { last, bytes, .. } => {
@@ -121,7 +124,7 @@ impl<E: Errand> Talk<E> {
             }
             _ => Err(Breach::Broke("it started over".to_owned())),
         };
-        self.open(message, demand, vigil, step).await
+        self.open(messages, demand, vigil, step).await
     }
 
     /// Has it try, from inside, what its finished jail should refuse.
@@ -136,20 +139,21 @@ impl<E: Errand> Talk<E> {
             FromErrand::SelfProbe { report, .. } => Ok(Step::Done(report)),
             _ => Err(Breach::Broke("it started over".to_owned())),
         };
-        self.open(E::probe(id), demand, vigil, step).await
+        self.open(E::probe(id).map(|message| VecDeque::from([message])), demand, vigil, step).await
     }
 
     /// Asks and hears until `step` is done.
     async fn open<T>(
         &mut self,
-        message: Result<Vec<u8>, bulkhead_ipc::Error>,
+        messages: Result<VecDeque<Vec<u8>>, bulkhead_ipc::Error>,
         demand: Demand,
         vigil: &mut Vigil<'_>,
         mut step: impl FnMut(&mut Self, FromErrand) -> Result<Step<T>, Breach>,
     ) -> Result<T, Fall> {
         let id = self.asked;
-        if let Err(e) = message.and_then(|message| self.link.post_frame(message)) {
-            return Err(self.fall(e.into()).await);
+        match messages {
+            Ok(messages) => self.unsaid = messages,
+            Err(e) => return Err(self.fall(e.into()).await),
         }
         let (mut done, mut cancelled) = (None, false);
         loop {
@@ -160,7 +164,7 @@ impl<E: Errand> Talk<E> {
                 return Ok(done);
             }
             tokio::select! {
-                heard = hear(&mut self.link, self.phase), if done.is_none() => match heard {
+                heard = hear(&mut self.link, &mut self.unsaid, self.phase), if done.is_none() => match heard {
                     Ok(FromErrand::Short(report)) => return Err(self.short(report)),
                     Ok(FromErrand::Closed { report, .. }) => {
                         self.measure(report, demand)?;
@@ -208,7 +212,7 @@ impl<E: Errand> Talk<E> {
     /// Waits while there is nothing to do: resolves when the worker says something all the same, or dies.
     /// May be dropped and called again.
     pub async fn rest(&mut self) -> Fall {
-        let breach = match hear(&mut self.link, self.phase).await {
+        let breach = match hear(&mut self.link, &mut self.unsaid, self.phase).await {
             Ok(_) => Breach::Broke("nothing is legal while idle".to_owned()),
             Err(breach) => breach,
         };
@@ -291,9 +295,9 @@ fn ended_by(alarm: Alarm) -> Result<(), Fall> {
     }
 }
 
-/// The next message, if it is legal. May be dropped and called again.
-async fn hear(link: &mut Link, phase: Phase) -> Result<FromErrand, Breach> {
-    let body = link.next_frame().await?.ok_or(Breach::Closed)?;
+/// The next message, if it is legal, while what is still to be said leaves. May be dropped and called again.
+async fn hear(link: &mut Link, further: &mut VecDeque<Vec<u8>>, phase: Phase) -> Result<FromErrand, Breach> {
+    let body = link.frame_while_posting(|| further.pop_front()).await?.ok_or(Breach::Closed)?;
     let message: FromErrand = decode(&body)?;
     message.legal(phase)?;
     Ok(message)
