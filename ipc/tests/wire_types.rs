@@ -42,15 +42,16 @@ fn fields_of(item: &str) -> (String, BTreeSet<String>) {
     assert!(matches!(keyword, "struct" | "enum"), "{keyword} {name}");
     let name = name.split('<').next().unwrap_or(name).trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned();
     let body = &item[..item.find("\n}").unwrap_or_else(|| item.find(';').unwrap_or(item.len()))];
-    // without the line that declares it, the name is there only as a field's type
-    // and so is a variant's own name
-    let of_variant = |line: &str| keyword == "enum" && line.starts_with("    ") && !line.starts_with("     ");
-    let fields_in = |line: &'_ str| -> String {
-        let line = line.split("//").next().unwrap_or("");
-        let variant = line.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
-        if of_variant(line) { line.replacen(variant, "variant", 1) } else { line.to_owned() }
+    // a variant may be called like a type that it has nothing to do with
+    let without_variant = |line: &str| match line.strip_prefix("    ").filter(|rest| !rest.starts_with(' ')) {
+        Some(rest) if keyword == "enum" && rest.starts_with(|c: char| c.is_ascii_uppercase()) => {
+            format!("variant{}", rest.trim_start_matches(|c: char| c.is_alphanumeric()))
+        }
+        _ => line.to_owned(),
     };
-    let body: String = body.lines().skip(1).map(fields_in).collect::<Vec<_>>().join("\n");
+    // without the line that declares it, the name is there only as a field's type
+    let lines = body.lines().skip(1).map(|line| without_variant(line.split("//").next().unwrap_or("")));
+    let body: String = lines.collect::<Vec<_>>().join("\n");
     assert!(!body.contains("Vec<()>"), "elements of size zero in {name}");
     let fields = body.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     (name, fields.map(str::to_owned).collect())

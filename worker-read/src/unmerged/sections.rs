@@ -8,6 +8,8 @@ use std::collections::HashSet;
 const LEAST: usize = 7;
 /// Markers of one kind that are tried as the end, or as the middle, of one section.
 const MAX_TRIED: usize = 16;
+/// Markers behind its start that are looked at for one section.
+const MAX_LOOKED_AT: usize = 4_096;
 
 /// One conflict. Lines keep their ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,32 +46,43 @@ pub fn find<'t>(
     stages: [Option<&[u8]>; 3],
     pace: &Pace,
 ) -> Result<Vec<Section<'t>>, Stopped> {
-    let starts = |size: usize| lines.iter().any(|line| marker(line, '<').is_some_and(|(of, _)| of == size));
+    let all = marks(lines, configured);
+    let starts = |size: usize| all.iter().any(|mark| mark.sign == '<' && mark.size == size);
     let only = (configured != super::MARKER_SIZE && starts(configured)).then_some(configured);
     let sides = stages.map(|text| text.map(Side::of));
     let deceptive = sides.iter().flatten().any(|side| !side.markers.is_empty());
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
+    let (mut found, mut next) = (Vec::new(), 0);
+    while let Some(start) = all.get(next) {
         pace.step(1)?;
-        let opened = marker(lines[at], '<').map(|(size, _)| size);
-        let opened = opened.filter(|&size| only.map_or(size >= LEAST || size == configured, |only| size == only));
-        let cut = match opened {
-            Some(size) if deceptive => match told_apart(lines, at, size, &sides, pace)? {
-                Some(cut) => Some(cut),
-                None => simple(lines, at, size),
-            },
-            Some(size) => simple(lines, at, size),
-            None => None,
-        };
-        let Some(cut) = cut else {
-            at += 1;
+        next += 1;
+        if start.sign != '<' || only.is_some_and(|only| start.size != only) {
             continue;
-        };
-        found.push(cut.section(lines));
-        at = cut.end + 1;
+        }
+        let behind = &all[next..all.len().min(next + MAX_LOOKED_AT)];
+        let told = if deceptive { told_apart(lines, start, behind, &sides, pace)? } else { None };
+        if let Some(cut) = told.or_else(|| simple(start, &all[next..])) {
+            found.push(cut.section(lines));
+            next = all.partition_point(|mark| mark.at <= cut.end);
+        }
     }
     Ok(found)
+}
+
+/// A line that is a marker, by its looks.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    at: usize,
+    sign: char,
+    size: usize,
+}
+
+fn marks(lines: &[&str], configured: usize) -> Vec<Mark> {
+    let of = |(at, line): (usize, &&str)| {
+        let sign = line.chars().next().filter(|sign| "<|=>".contains(*sign))?;
+        let (size, _) = marker(line, sign)?;
+        (size >= LEAST || size == configured).then_some(Mark { at, sign, size })
+    };
+    lines.iter().enumerate().filter_map(of).collect()
 }
 
 /// Positions of the markers of one section.
@@ -96,15 +109,14 @@ impl Cut {
 }
 
 /// The section that begins at `start`, each marker the first of its kind; none where another begins before its end.
-fn simple(lines: &[&str], start: usize, size: usize) -> Option<Cut> {
+fn simple(start: &Mark, behind: &[Mark]) -> Option<Cut> {
     let (mut base, mut middle) = (None, None);
-    for (at, line) in lines.iter().enumerate().skip(start + 1) {
-        let is = |sign| marker(line, sign).is_some_and(|(of, _)| of == size);
-        match middle {
-            _ if is('<') => return None,
-            None if base.is_none() && is('|') => base = Some(at),
-            None if is('=') => middle = Some(at),
-            Some(middle) if is('>') => return Some(Cut { size, start, base, middle, end: at }),
+    for mark in behind.iter().filter(|mark| mark.size == start.size) {
+        match (mark.sign, middle) {
+            ('<', _) => return None,
+            ('|', None) if base.is_none() => base = Some(mark.at),
+            ('=', None) => middle = Some(mark.at),
+            ('>', Some(middle)) => return Some(Cut { size: start.size, start: start.at, base, middle, end: mark.at }),
             _ => {}
         }
     }
@@ -114,21 +126,20 @@ fn simple(lines: &[&str], start: usize, size: usize) -> Option<Cut> {
 /// The longest section from `start` on of which every side is part of the version that it comes from.
 fn told_apart(
     lines: &[&str],
-    start: usize,
-    size: usize,
+    start: &Mark,
+    behind: &[Mark],
     sides: &[Option<Side<'_>>; 3],
     pace: &Pace,
 ) -> Result<Option<Cut>, Stopped> {
-    let all = |sign, from: usize, to: usize| {
-        let is = move |at: &usize| marker(lines[*at], sign).is_some_and(|(of, _)| of == size);
-        (from..to).filter(is).take(MAX_TRIED).collect::<Vec<_>>()
+    let all = |sign, to: usize| {
+        let fits = move |mark: &&Mark| mark.sign == sign && mark.size == start.size && mark.at < to;
+        behind.iter().filter(fits).map(|mark| mark.at).take(MAX_TRIED).collect::<Vec<_>>()
     };
     let holds = |side: &Option<Side<'_>>, part: &[&str]| side.as_ref().is_none_or(|side| side.holds(part));
-    let ends = all('>', start + 1, lines.len());
-    for &end in ends.iter().rev() {
-        for middle in all('=', start + 1, end) {
-            for base in all('|', start + 1, middle).into_iter().map(Some).chain([None]) {
-                let cut = Cut { size, start, base, middle, end };
+    for &end in all('>', lines.len()).iter().rev() {
+        for middle in all('=', end) {
+            for base in all('|', middle).into_iter().map(Some).chain([None]) {
+                let cut = Cut { size: start.size, start: start.at, base, middle, end };
                 let section = cut.section(lines);
                 pace.step(section.lines() as u64)?;
                 let fits = holds(&sides[2], section.theirs)
