@@ -8,7 +8,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 use support::{BINARY, Figures, Server, say};
 
@@ -129,11 +129,17 @@ fn session(base: &Path, repo: &Path, number: u32) {
 }
 
 fn line(dir: &str) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
     let text = "x".repeat(200);
+    let now = now();
     format!(
-        "{{\"cwd\":\"{dir}\",\"gitBranch\":\"main\",\"at\":{now},\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
+        "{{\"cwd\":\"{dir}\",\"gitBranch\":\"main\",\"timestamp\":\"{now}\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
     )
+}
+
+/// As the agents write times.
+fn now() -> String {
+    let said = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output().expect("it is there");
+    String::from_utf8(said.stdout).expect("digits").trim().to_owned()
 }
 
 fn write(path: &Path, text: &str, age_secs: u64) {

@@ -22,6 +22,8 @@ pub const SLACK_MS: i64 = 60_000;
 pub const MAX_FILES: usize = 8;
 /// Directories of one store that are listed.
 pub const MAX_DIRS: usize = 600;
+/// Bytes that are read at once for a first line.
+const FIRST: u64 = 16 * 1_024;
 /// A file that changed so lately may change again without looking different: what it said is not kept.
 const SETTLED_MS: i64 = 1_000;
 
@@ -243,6 +245,25 @@ impl Opened {
         self.part(0, most)
     }
 
+    /// Its beginning as far as its first line and something behind it, at most so many bytes: that line is often short
+    /// and rarely longer than what is asked for first.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn first_line(&self, most: u64) -> Result<Vec<u8>, UnseenReason> {
+        let mut bytes = Vec::new();
+        loop {
+            let asked = FIRST.min(most - bytes.len() as u64);
+            let part = self.part(bytes.len() as u64, asked)?;
+            let over = (part.len() as u64) < FIRST;
+            bytes.extend(part);
+            let line = bytes.iter().position(|byte| *byte == b'\n');
+            if over || line.is_some_and(|end| end + 1 < bytes.len()) {
+                return Ok(bytes);
+            }
+        }
+    }
+
     /// All of it.
     ///
     /// # Errors
@@ -266,7 +287,9 @@ impl Opened {
     }
 
     fn part(&self, from: u64, most: u64) -> Result<Vec<u8>, UnseenReason> {
-        let mut bytes = Vec::new();
+        // what was measured, so that it need not grow; a file that grew since is read up to the limit as well
+        let left = self.facts.stamp.size.saturating_sub(from).min(most);
+        let mut bytes = Vec::with_capacity(usize::try_from(left).unwrap_or(0));
         At { file: &self.file, at: from }.take(most).read_to_end(&mut bytes).map_err(|_| UnseenReason::Unreadable)?;
         Ok(bytes)
     }
@@ -327,6 +350,31 @@ pub fn session(agent: &str, at_ms: i64) -> Finding {
 mod tests {
     use super::*;
     use std::{fs, time::Duration};
+
+    #[test]
+    fn a_first_line_is_read_as_far_as_it_goes_and_no_further_than_allowed() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let dir = Dir::walk(&temp.path().canonicalize().expect("it exists")).expect("it is there");
+        let first = usize::try_from(FIRST).expect("it is small");
+        // (bytes of the first line with its end, bytes in all, most, bytes read)
+        for (line, all, most, read) in [
+            (10, 100_000, 65_536, first),
+            (first, 100_000, 65_536, 2 * first),
+            (first + 1, 100_000, 65_536, 2 * first),
+            (50_000, 50_000, 65_536, 50_000),
+            (50_000, 50_001, 65_536, 50_001),
+            (90_000, 100_000, 65_536, 65_536),
+            (90_000, 100_000, 20_000, 20_000),
+            (1, 1, 65_536, 1),
+        ] {
+            let mut text = vec![b'x'; all];
+            text[line - 1] = b'\n';
+            fs::write(temp.path().join("list"), &text).expect("ours");
+            let (file, facts) = dir.open(b"list").expect("it is there");
+            let got = Opened::of(file, facts).first_line(most).expect("it can be read");
+            assert!(got == text[..read], "{line} of {all}, at most {most}: {} bytes", got.len());
+        }
+    }
 
     #[test]
     fn files_are_found_in_every_branch_as_deep_as_is_wanted() {

@@ -3,7 +3,10 @@
 
 use bulkhead_contract::results::UnseenReason;
 use bulkhead_ipc::edge::agents::Stamp;
-use std::path::{Component, Path, PathBuf};
+use std::{
+    path::{Component, Path, PathBuf},
+    rc::Rc,
+};
 
 #[cfg(unix)]
 mod by_handle;
@@ -48,28 +51,31 @@ impl Closed {
     }
 }
 
-/// Directories that were reached, so that places that lie together are walked to once.
+/// What was found on the ways to places, so that those that lie together are walked to once: most of an agent's places are
+/// not there, and most of those that are not lie in the same directory, which is not there either.
 #[derive(Debug, Default)]
-pub struct Ways(Vec<(PathBuf, Dir)>);
+pub struct Ways(Vec<(PathBuf, Result<Rc<Dir>, Closed>)>);
 
 impl Ways {
     /// Walks an absolute path, from the nearest directory above it that was reached before.
     ///
     /// # Errors
     /// Where it ends.
-    pub fn walk(&mut self, path: &Path) -> Result<Dir, Closed> {
-        let known = |path: &Path| self.0.iter().find(|(known, _)| known == path).map(|(_, dir)| dir.again());
-        if let Some(dir) = known(path) {
-            return dir;
+    pub fn walk(&mut self, path: &Path) -> Result<Rc<Dir>, Closed> {
+        if let Some((_, known)) = self.0.iter().find(|(known, _)| known == path) {
+            return known.clone();
         }
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Dir::walk(path) };
+        let found = self.step(path);
+        self.0.push((path.to_path_buf(), found.clone()));
+        found
+    }
+
+    fn step(&mut self, path: &Path) -> Result<Rc<Dir>, Closed> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Dir::walk(path).map(Rc::new) };
         if path.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir)) {
             return Err(Closed::Refused);
         }
-        let above = self.walk(parent)?;
-        let dir = above.child(name.as_encoded_bytes())?;
-        self.0.push((path.to_path_buf(), dir.again()?));
-        Ok(dir)
+        self.walk(parent)?.child(name.as_encoded_bytes()).map(Rc::new)
     }
 }
 

@@ -4,7 +4,10 @@
 use crate::place::{Closed, Dir, Handle, Kind, Ways};
 use bulkhead_contract::results::{Unseen, UnseenReason};
 use bulkhead_ipc::edge::agents::{Store, StoreAt};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
 /// Databases of one store that are read.
 const MAX_DATABASES: usize = 8;
@@ -58,7 +61,7 @@ pub struct Held {
     /// Which.
     pub store: Store,
     /// The directory that it lies in.
-    pub dir: Dir,
+    pub dir: Rc<Dir>,
     /// Files that are granted one by one; empty where the whole directory is.
     pub files: Vec<Vec<u8>>,
 }

@@ -19,6 +19,10 @@ const HOLD: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const HOLD: OFlags = OFlags::RDONLY;
 
+/// Bytes of a listing that are asked for at once.
+#[cfg(target_os = "linux")]
+const LISTED: usize = 16 * 1_024;
+
 /// What is handed to the jail.
 pub type Handle = OwnedFd;
 
@@ -121,28 +125,13 @@ impl Dir {
     /// # Errors
     /// It cannot be listed.
     pub fn names(&self) -> Result<(Vec<Name>, bool), Closed> {
-        let listed = if self.readable {
-            rustix::fs::Dir::new(self.handle()?)
-        } else {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            openat(&self.fd, ".", flags, Mode::empty()).and_then(rustix::fs::Dir::new)
-        };
-        let mut listed = listed.map_err(|_| Closed::Refused)?;
-        // copies of a descriptor share their position
-        listed.rewind();
-        let mut names = Vec::new();
-        for entry in listed {
-            let entry = entry.map_err(|_| Closed::Refused)?;
-            let bytes = entry.file_name().to_bytes();
-            if matches!(bytes, b"." | b"..") {
-                continue;
-            }
-            if names.len() >= MAX_NAMES {
-                return Ok((names, true));
-            }
-            names.push(Name { bytes: bytes.to_vec(), kind: kind(entry.file_type()) });
+        if self.readable {
+            // whoever listed it before, and copies of the descriptor, left the position where they were
+            rustix::fs::seek(&self.fd, rustix::fs::SeekFrom::Start(0)).map_err(|_| Closed::Refused)?;
+            return listed(&self.fd);
         }
-        Ok((names, false))
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        listed(&openat(&self.fd, ".", flags, Mode::empty()).map_err(|_| Closed::Refused)?)
     }
 
     /// A regular file of that name, open to be read, and what it is. A pipe in its place is not waited for.
@@ -199,14 +188,6 @@ impl Dir {
         }
     }
 
-    /// The same directory once more.
-    ///
-    /// # Errors
-    /// There are no descriptors left.
-    pub fn again(&self) -> Result<Self, Closed> {
-        Ok(Self { fd: self.handle()?, readable: self.readable })
-    }
-
     /// A handle on this directory, to be handed to the jail.
     ///
     /// # Errors
@@ -217,13 +198,57 @@ impl Dir {
 
     /// Why a name did not open: the same errno stands for several reasons.
     fn why(&self, name: &[u8], errno: Errno) -> Closed {
+        if errno == Errno::NOENT {
+            return Closed::Absent;
+        }
         match (errno, self.facts(name)) {
-            (Errno::NOENT, _) => Closed::Absent,
             (_, Ok(facts)) if facts.kind == Kind::Link => Closed::Link,
             (Errno::NOTDIR | Errno::NXIO | Errno::NODEV, Ok(_)) => Closed::Kind,
             _ => Closed::Refused,
         }
     }
+}
+
+/// Names, up to the limit, and whether there are more.
+#[cfg(target_os = "linux")]
+fn listed(dir: &OwnedFd) -> Result<(Vec<Name>, bool), Closed> {
+    // by the system's own call: the library's listing duplicates the descriptor and looks at its flags each time
+    let mut buffer = Vec::with_capacity(LISTED);
+    let mut listed = rustix::fs::RawDir::new(dir, buffer.spare_capacity_mut());
+    let mut names = Vec::new();
+    while let Some(entry) = listed.next() {
+        let entry = entry.map_err(|_| Closed::Refused)?;
+        if !take(&mut names, entry.file_name().to_bytes(), entry.file_type()) {
+            return Ok((names, true));
+        }
+    }
+    Ok((names, false))
+}
+
+/// The same where the system has no such call.
+#[cfg(not(target_os = "linux"))]
+fn listed(dir: &OwnedFd) -> Result<(Vec<Name>, bool), Closed> {
+    let dir = dir.try_clone().map_err(|_| Closed::Refused)?;
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::new(dir).map_err(|_| Closed::Refused)? {
+        let entry = entry.map_err(|_| Closed::Refused)?;
+        if !take(&mut names, entry.file_name().to_bytes(), entry.file_type()) {
+            return Ok((names, true));
+        }
+    }
+    Ok((names, false))
+}
+
+/// Adds a name; false where there is no place for it.
+fn take(names: &mut Vec<Name>, bytes: &[u8], of: FileType) -> bool {
+    if matches!(bytes, b"." | b"..") {
+        return true;
+    }
+    let fits = names.len() < MAX_NAMES;
+    if fits {
+        names.push(Name { bytes: bytes.to_vec(), kind: kind(of) });
+    }
+    fits
 }
 
 fn kind(kind: FileType) -> Option<Kind> {

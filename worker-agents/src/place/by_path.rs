@@ -165,14 +165,6 @@ impl Dir {
         self.open(name).map(|_| Handle)
     }
 
-    /// The same directory once more.
-    ///
-    /// # Errors
-    /// None.
-    pub fn again(&self) -> Result<Self, Closed> {
-        Ok(Self(self.0.clone()))
-    }
-
     /// There is no jail to hand anything to.
     ///
     /// # Errors

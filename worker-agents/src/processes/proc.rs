@@ -4,17 +4,23 @@
 use super::{MAX_ANCESTORS, Process, Processes};
 use crate::{inside::Root, recognise::Program};
 use rustix::{
-    fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, readlinkat, statat},
+    fs::{AtFlags, CWD, Mode, OFlags, RawDir, openat, readlinkat_raw, statat},
     io::Errno,
 };
-use std::{fs::File, io::Read as _, os::fd::OwnedFd};
+use std::{ffi::CStr, io::Write as _, mem::MaybeUninit, os::fd::OwnedFd};
 
 /// Processes that are looked at.
 const MAX_PROCESSES: usize = 65_536;
 /// Own processes without a visible directory that are looked at.
 const MAX_HIDDEN: usize = 1_024;
-/// Bytes of a command line.
-const MAX_LINE: u64 = 4_096;
+/// Bytes of a file of a process that are read, a command line among them: one page.
+const MAX_TEXT: usize = 4_096;
+/// Bytes of a path that is compared; a longer one is compared by its beginning, and no repository has one so long.
+const MAX_PATH: usize = 4_096;
+/// Bytes of a name in the list of processes: a number, a separator, a word, and the NUL behind it.
+const MAX_NAME: usize = 32;
+/// Bytes of the list that are asked for at once: a thousand processes.
+const LISTED: usize = 32 * 1_024;
 /// Ticks in which the kernel states times to programs, whatever it counts in itself.
 const TICKS_A_SECOND: i64 = 100;
 /// From here on users are people on common systems, and one that stands for nobody.
@@ -31,11 +37,14 @@ pub fn look(root: &Root, supervisor: u32) -> Processes {
     };
     let table = Table { proc, uid: rustix::process::geteuid().as_raw(), up_ms: 0 };
     let table = Table { up_ms: table.up_ms(), ..table };
-    let Ok(listing) = openat(&table.proc, ".", flags, Mode::empty()).and_then(Dir::new) else {
-        return Processes { none: true, ..seen };
-    };
+    let mut buffer = [MaybeUninit::uninit(); LISTED];
+    let mut listing = RawDir::new(&table.proc, &mut buffer);
     let mut looked_at = 0;
-    for entry in listing.flatten() {
+    while let Some(entry) = listing.next() {
+        let Ok(entry) = entry else {
+            seen.more = true;
+            break;
+        };
         let Some(pid) = entry.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok()) else { continue };
         looked_at += 1;
         if looked_at > MAX_PROCESSES {
@@ -56,16 +65,16 @@ pub fn look(root: &Root, supervisor: u32) -> Processes {
         if table.uid == 0 && foreign(&mut seen) != Some(false) {
             continue;
         }
-        match table.link(pid, "cwd") {
-            Ok(cwd) if root.holds(&cwd) => {
+        match table.link(pid, "cwd", |cwd| root.holds(cwd)) {
+            Ok(true) => {
                 seen.inside.push(pid);
                 table.climb(pid, MAX_ANCESTORS, &mut seen);
             }
-            Ok(_) => {}
+            Ok(false) => {}
             Err(Errno::ACCESS | Errno::PERM) => {
                 let own = table.uid == 0 || foreign(&mut seen) == Some(false);
                 if own && seen.hidden.len() < MAX_HIDDEN {
-                    seen.hidden.push(Program { path: Vec::new(), line: table.text(pid, "cmdline", MAX_LINE) });
+                    seen.hidden.push(Program { path: Vec::new(), line: table.text(pid, "cmdline") });
                 }
             }
             // kernel threads have none, and a process may just have ended
@@ -95,37 +104,43 @@ struct Table {
 
 impl Table {
     fn owner(&self, pid: u32) -> Option<u32> {
-        statat(&self.proc, pid.to_string(), AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| stat.st_uid)
+        let mut name = [0; MAX_NAME];
+        statat(&self.proc, name_of(&mut name, pid, ""), AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| stat.st_uid)
     }
 
-    fn link(&self, pid: u32, name: &str) -> Result<Vec<u8>, Errno> {
-        readlinkat(&self.proc, format!("{pid}/{name}"), Vec::with_capacity(256)).map(|link| link.into_bytes())
+    /// What a link says, which `read` makes something of. A machine has hundreds of processes, so nothing is allocated.
+    fn link<T>(&self, pid: u32, link: &str, read: impl FnOnce(&[u8]) -> T) -> Result<T, Errno> {
+        let (mut name, mut path) = ([0; MAX_NAME], [MaybeUninit::uninit(); MAX_PATH]);
+        readlinkat_raw(&self.proc, name_of(&mut name, pid, link), &mut path).map(|(path, _)| read(path))
     }
 
-    fn text(&self, pid: u32, name: &str, most: u64) -> Vec<u8> {
-        let mut text = Vec::new();
+    /// Beginning of a file of a process, in one go: each further read would have the kernel ask the process again.
+    fn text(&self, pid: u32, file: &str) -> Vec<u8> {
+        let mut name = [0; MAX_NAME];
+        self.read(name_of(&mut name, pid, file))
+    }
+
+    fn read(&self, name: &CStr) -> Vec<u8> {
+        let mut text = [MaybeUninit::uninit(); MAX_TEXT];
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        if let Ok(file) = openat(&self.proc, format!("{pid}/{name}"), flags, Mode::empty()) {
-            let _ = File::from(file).take(most).read_to_end(&mut text);
-        }
-        text
+        let Ok(file) = openat(&self.proc, name, flags, Mode::empty()) else { return Vec::new() };
+        rustix::io::read(file, &mut text).map(|(text, _)| text.to_vec()).unwrap_or_default()
     }
 
     fn up_ms(&self) -> i64 {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(file) = openat(&self.proc, "uptime", flags, Mode::empty()) else { return 0 };
-        let mut text = String::new();
-        let _ = File::from(file).take(64).read_to_string(&mut text);
+        let text = self.read(c"uptime");
+        let text = std::str::from_utf8(&text).unwrap_or_default();
         let seconds = text.split('.').next().and_then(|seconds| seconds.parse::<i64>().ok());
         seconds.unwrap_or(0).saturating_mul(1_000)
     }
 
     fn process(&self, pid: u32) -> Option<Process> {
-        let stat = self.text(pid, "stat", 4_096);
+        let stat = self.text(pid, "stat");
         let (parent, start) = numbers(&stat)?;
         let age_ms = self.up_ms.saturating_sub(start.saturating_mul(1_000 / TICKS_A_SECOND)).max(0);
-        let line = self.text(pid, "cmdline", MAX_LINE);
-        Some(Process { parent, age_ms, program: Program { path: self.link(pid, "exe").unwrap_or_default(), line } })
+        let line = self.text(pid, "cmdline");
+        let path = self.link(pid, "exe", <[u8]>::to_vec).unwrap_or_default();
+        Some(Process { parent, age_ms, program: Program { path, line } })
     }
 
     /// Takes note of a process and those above it that belong to the same user.
@@ -141,6 +156,14 @@ impl Table {
             at = parent;
         }
     }
+}
+
+/// The name of a file of a process, in a buffer that holds the longest number and the longest word that are asked for.
+fn name_of<'b>(buffer: &'b mut [u8; MAX_NAME], pid: u32, file: &str) -> &'b CStr {
+    let mut rest = &mut buffer[..MAX_NAME - 1];
+    // what does not fit is cut, and then names nothing that is there
+    let _ = write!(rest, "{pid}/{file}");
+    CStr::from_bytes_until_nul(buffer).unwrap_or_default()
 }
 
 /// Parent and start in a process's `stat`: the second and the twentieth number after the name, which may hold anything.

@@ -14,19 +14,29 @@ use serde_json::Value;
 
 /// Lines that one list is looked through, from its end.
 const MAX_LINES: usize = 2_000;
+/// Words without which a line of Claude Code and its kin speaks of no tool: none of their programs escapes a letter.
+const USES: [&str; 2] = ["\"tool_use\"", "\"functionCall\""];
 /// Names of inputs in which tools of Claude Code and its kin name files.
 const FILE_KEYS: [&str; 3] = ["file_path", "notebook_path", "absolute_path"];
 
 /// The objects in the lines, the last one first. What is no object is no line.
 fn backwards(text: &Text<'_>) -> impl Iterator<Item = Value> {
+    raw_backwards(text).filter_map(object)
+}
+
+fn object(line: &[u8]) -> Option<Value> {
+    serde_json::from_slice::<Value>(line).ok().filter(Value::is_object)
+}
+
+/// The lines themselves, the last one first.
+fn raw_backwards<'t>(text: &Text<'t>) -> impl Iterator<Item = &'t [u8]> {
     let bytes = if text.whole {
         text.bytes
     } else {
         // the first line of a tail begins somewhere
         text.bytes.iter().position(|byte| *byte == b'\n').map_or(&[][..], |at| &text.bytes[at + 1..])
     };
-    let lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| line.len() > 1).take(MAX_LINES);
-    lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok()).filter(Value::is_object)
+    bytes.rsplit(|byte| *byte == b'\n').filter(|line| line.len() > 1).take(MAX_LINES)
 }
 
 /// Lines, but not one of them is an object.
@@ -61,7 +71,13 @@ pub fn qwen(text: &Text<'_>, look: &Look<'_>) -> Result<Vec<Finding>, UnseenReas
 fn of_tools(agent: &str, text: &Text<'_>, look: &Look<'_>) -> Result<Vec<Finding>, UnseenReason> {
     let mut found = session(agent, text.modified_ms);
     let (mut decided, mut at) = (false, None);
-    for line in backwards(text) {
+    for line in raw_backwards(text) {
+        // where, when and on which branch stands in almost every line; once they are known, most lines say nothing more
+        let settled = decided && at.is_some() && found.branch.is_some();
+        if settled && !std::str::from_utf8(line).is_ok_and(|line| USES.iter().any(|word| line.contains(word))) {
+            continue;
+        }
+        let Some(line) = object(line) else { continue };
         if !decided && let Some(cwd) = line["cwd"].as_str() {
             if !look.root.holds_text(cwd) {
                 return Ok(Vec::new());
@@ -231,4 +247,35 @@ fn of_copilot(yaml: &[u8], text: &Text<'_>, look: &Look<'_>) -> Result<Vec<Findi
     let updated = scalar("updated_at").and_then(when::text);
     found.last_activity_ms = at.max(updated).or(Some(text.modified_ms));
     Ok(vec![found])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn of(lines: &str) -> Vec<Finding> {
+        let look = Look::new(b"/srv", &[], 1_760_000_000_000, Instant::now() + Duration::from_secs(60));
+        let bytes = lines.as_bytes();
+        claude(&Text { bytes, head: bytes, whole: true, modified_ms: 7 }, &look).expect("they are objects")
+    }
+
+    #[test]
+    fn tools_are_found_behind_lines_that_say_nothing_new() {
+        let plain = "{\"cwd\":\"/srv\",\"gitBranch\":\"main\",\"timestamp\":\"2025-10-09T08:53:20Z\",\"message\":{}}\n";
+        let used = |file: &str| {
+            let part =
+                format!("{{\"type\":\"tool_use\",\"name\":\"Edit\",\"input\":{{\"file_path\":\"/srv/{file}\"}}}}");
+            format!("{{\"cwd\":\"/elsewhere\",\"gitBranch\":\"old\",\"message\":{{\"content\":[{part}]}}}}\n")
+        };
+        let call =
+            "{\"message\":{\"parts\":[{\"functionCall\":{\"name\":\"x\",\"args\":{\"absolute_path\":\"/srv/c\"}}}]}}\n";
+        let lines = [&used("a"), call, &used("b"), &plain.repeat(1_000), "{\"half\":"].concat();
+        let found = of(&lines);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].files, ["b", "c", "a"]);
+        assert_eq!(found[0].branch.as_deref(), Some("main"));
+        assert_eq!(found[0].last_tool.as_deref(), Some("Edit"));
+        assert_eq!(found[0].last_activity_ms, Some(1_760_000_000_000));
+    }
 }

@@ -12,7 +12,7 @@ use crate::{
     stores::Held,
 };
 use bulkhead_contract::results::UnseenReason;
-use bulkhead_ipc::edge::agents::{Finding, Store};
+use bulkhead_ipc::edge::agents::{Finding, Stamp, Store};
 
 pub use databases::judge as judge_database;
 
@@ -95,7 +95,7 @@ pub fn judge_text(bytes: &[u8], look: &Look<'_>) -> Vec<Finding> {
 fn lists(held: &Held, look: &mut Look<'_>, depth: usize, read: Reader) {
     each(held, look, depth, &|name| name.ends_with(b".jsonl"), &|opened, look| {
         let (bytes, whole) = opened.tail(TAIL)?;
-        let head = if whole { Vec::new() } else { opened.head(HEAD)? };
+        let head = if whole { Vec::new() } else { opened.first_line(HEAD)? };
         let modified_ms = opened.facts.modified_ms();
         read(&Text { bytes: &bytes, head: if whole { &bytes } else { &head }, whole, modified_ms }, look)
     });
@@ -115,6 +115,11 @@ fn each(held: &Held, look: &mut Look<'_>, depth: usize, wanted: &dyn Fn(&[u8]) -
     for recent in look.recent(agent, &held.dir, depth, wanted) {
         if look.is_over() {
             return look.miss(agent, UnseenReason::OutOfTime, 1);
+        }
+        // what the listing just said it is, was read before: nothing needs to be opened
+        if let Some(known) = look.before(&Stamp { way, ..recent.facts.stamp }) {
+            look.take(agent, known);
+            continue;
         }
         match beneath(&held.dir, &recent.way) {
             Ok(None) => look.file(agent, &held.dir, &recent.name, way, read),
