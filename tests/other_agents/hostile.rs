@@ -3,7 +3,7 @@
 
 use crate::{
     stores,
-    support::unmet::unmet,
+    support::unmet::{has_root, unmet},
     world::{World, agents, ago, ago_ms, ask, misses},
 };
 use nix::sys::stat::Mode;
@@ -257,6 +257,27 @@ fn processes_elsewhere_and_servers_of_agents_are_not_work() {
     world.process("npx", &["npx", "@modelcontextprotocol/server-git"], &repo);
     let data = world.look(None);
     assert!(agents(&data).is_empty(), "{data}");
+}
+
+/// Root's processes have capabilities, workers have none, and the kernel shows where a process works only to one that has as
+/// many. The gap is told by the agent's name.
+#[test]
+fn as_root_an_agent_that_cannot_be_placed_is_told() {
+    if !(has_root() && has_capabilities()) {
+        return;
+    }
+    let mut world = World::new();
+    world.process("claude", &[], &world.repo.clone());
+    let data = world.look(None);
+    assert!(misses(&data, "claude-code", "hiddenDirectory"), "{data}");
+    assert!(agents(&data).iter().all(|row| row["source"] != "process"), "{data}");
+}
+
+/// Whether this process has what the kernel compares.
+fn has_capabilities() -> bool {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux shows it");
+    let held = status.lines().find_map(|line| line.strip_prefix("CapPrm:")).expect("Linux shows it").trim();
+    held.bytes().any(|digit| digit != b'0') || unmet("capabilities")
 }
 
 #[test]
