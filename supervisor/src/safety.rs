@@ -259,3 +259,30 @@ pub async fn registry<R: Reads>(reads: &R, settings: &Settings, control: &Contro
     all.paths = paths.into_iter().take(MAX_REGISTERED).collect();
     Ok(all)
 }
+
+/// The name under which a run directory of the operator's knows the repository at `canonical`; of several the first. `None`
+/// where none does.
+///
+/// # Errors
+/// As [`registry`].
+pub async fn id_of<R: Reads>(
+    reads: &R,
+    settings: &Settings,
+    canonical: &[u8],
+    control: &Control,
+) -> Result<Option<String>, CallError> {
+    for dir in settings.run_dirs.iter().filter(|dir| dir.exists) {
+        let ask = asks::Records { named: None, of: RecordsOf::Registry };
+        match records(reads, dir, ask, control).await {
+            Ok(records) => {
+                if let Some(entry) = records.registry.into_iter().find(|entry| entry.path == canonical) {
+                    return Ok(Some(entry.id));
+                }
+            }
+            // one that cannot be read knows nothing
+            Err(CallError::Read(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}

@@ -44,7 +44,7 @@ pub struct Done {
     pub canonical: Option<Vec<u8>>,
     /// Member `data`; its keys are sorted, as the contract has them. Only results of proposals may lack it.
     pub data: Option<Value>,
-    /// Members beside it, of results of proposals.
+    /// Members beside it, and in place of the tool's own: of results of proposals, and of a read that the gateway took part in.
     pub members: Map<String, Value>,
     /// The result is an error for what the gateway said.
     pub failed: Option<Failed>,

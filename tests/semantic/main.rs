@@ -2,6 +2,7 @@
 //! Trust: test code; the sources of every language are the engine's own pairs, `worker-syntax/tests/golden`.
 
 mod corpus;
+mod gateway;
 mod hostile;
 mod processes;
 mod rules;

@@ -62,7 +62,7 @@ pub const FALLBACKS: Tool = Tool {
     ],
 };
 
-const ENGINE: Shape = Shape::OneOf(&["tree-sitter"]);
+const ENGINE: Shape = Shape::OneOf(&["tree-sitter", "fluxgit-diff-engine"]);
 
 const REASON: Shape = Shape::OneOf(&[
     "unsupported-language",
@@ -79,6 +79,7 @@ const REASON: Shape = Shape::OneOf(&[
     "filtered",
     "unreadable",
     "missing",
+    "left-by-gateway",
 ]);
 
 const FILE: &[Field] = &[
@@ -111,7 +112,7 @@ const MOVED: &[Field] = &[
 ];
 
 const LINE: &[Field] = &[
-    field("type", Shape::OneOf(&["added", "deleted", "modified"]), "What became of it."),
+    field("type", Shape::OneOf(&["added", "deleted", "modified", "unchanged"]), "What became of it."),
     sometimes("oldLine", Shape::Count, "Number in the old file."),
     sometimes("newLine", Shape::Count, "Number in the new file."),
     field("content", Shape::Text, "Its text; the new one of a pair."),
@@ -163,6 +164,7 @@ mod tests {
         FallbackReason::Filtered,
         FallbackReason::Unreadable,
         FallbackReason::Missing,
+        FallbackReason::LeftByGateway,
     ];
 
     fn arguments(some: Option<&str>) -> TextDiffArguments {
@@ -234,6 +236,11 @@ mod tests {
         }
     }
 
+    fn extent() -> SemanticExtent {
+        let end = SemanticEnd { next_cursor: Some("c".into()), partial: partial() };
+        SemanticExtent { changed_files: 1, files_truncated: true, end }
+    }
+
     fn members(value: &impl serde::Serialize) -> Value {
         serde_json::to_value(value).expect("results serialise")
     }
@@ -247,18 +254,14 @@ mod tests {
             head: None,
             path: None,
             files: vec![file()],
-            changed_files: 1,
-            files_truncated: true,
-            next_cursor: Some("c".into()),
-            partial: partial(),
+            extent: extent(),
         };
         let text = SemanticAsText {
             supported: false,
             fallback: "diff.text".into(),
             reason: "r".into(),
             text_diff_arguments: arguments(Some("x")),
-            next_cursor: None,
-            partial: None,
+            end: SemanticEnd::default(),
         };
         let mut rich = members(&Semantic::Text(text));
         let diff = members(&Semantic::Diff(diff));
@@ -290,16 +293,12 @@ mod tests {
         let rich = SemanticFallbacks {
             engine: "tree-sitter".into(),
             analyzed_files: 1,
-            changed_files: 1,
-            files_truncated: true,
             fallbacks: vec![row.clone()],
-            next_cursor: Some("c".into()),
-            partial: partial(),
+            extent: extent(),
         };
         let poor = SemanticFallbacks {
             fallbacks: vec![SemanticFallback { path_encoding: None, ..row }],
-            next_cursor: None,
-            partial: None,
+            extent: SemanticExtent { end: SemanticEnd::default(), ..extent() },
             ..rich.clone()
         };
         both(&FALLBACKS, &Semantic::Fallbacks(rich), &Semantic::Fallbacks(poor));

@@ -24,7 +24,7 @@ pub enum Semantic {
 pub struct SemanticDiff {
     /// Always true.
     pub supported: bool,
-    /// Always `tree-sitter`.
+    /// `tree-sitter`, or `fluxgit-diff-engine` where an engine behind the gateway compared.
     pub engine: String,
     /// As it was asked, or null.
     pub base: Option<String>,
@@ -34,14 +34,32 @@ pub struct SemanticDiff {
     pub path: Option<String>,
     /// This page of changed files, by path.
     pub files: Vec<SemanticFile>,
+    /// How many there are.
+    #[serde(flatten)]
+    pub extent: SemanticExtent,
+}
+
+/// What one page of changed files is a page of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SemanticExtent {
     /// True number of changed files.
     pub changed_files: u64,
     /// Files, or lines of the last one here, follow after this page.
     pub files_truncated: bool,
-    /// Pass it back as `cursor` to go on.
+    /// Where the page ends.
+    #[serde(flatten)]
+    pub end: SemanticEnd,
+}
+
+/// Where a page ends, and what it lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SemanticEnd {
+    /// Pass it back as `cursor` to go on with what follows after this page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// Set where the scan stopped early: `changedFiles` is then a lower bound.
+    /// Set where the scan stopped early: numbers are then lower bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<Partial>,
 }
@@ -168,6 +186,8 @@ pub enum LineKind {
     Deleted,
     /// It is a pair.
     Modified,
+    /// It is the same on both sides; only an engine behind the gateway shows such lines.
+    Unchanged,
 }
 
 /// Why a file was not compared by its structure.
@@ -202,6 +222,8 @@ pub enum FallbackReason {
     Unreadable,
     /// The blob is not in this clone, or is damaged.
     Missing,
+    /// There is no grammar for files of this name here, and an engine behind the gateway does not compare it either.
+    LeftByGateway,
 }
 
 impl FallbackReason {
@@ -223,6 +245,7 @@ impl FallbackReason {
             Self::Filtered => "A filter attribute applies to it, and no filter is run.",
             Self::Unreadable => "The file on disk cannot be read.",
             Self::Missing => "Its contents are not in this clone, or are damaged.",
+            Self::LeftByGateway => "The engine behind the gateway does not compare it either.",
         }
     }
 }
@@ -239,12 +262,9 @@ pub struct SemanticAsText {
     pub reason: String,
     /// Arguments for it.
     pub text_diff_arguments: TextDiffArguments,
-    /// Pass it back as `cursor` to go on with the files after this page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// Set where the scan stopped early.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partial: Option<Partial>,
+    /// Where the page ends.
+    #[serde(flatten)]
+    pub end: SemanticEnd,
 }
 
 /// Arguments of `diff.text` that answer the same question.
@@ -268,22 +288,15 @@ pub struct TextDiffArguments {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SemanticFallbacks {
-    /// Always `tree-sitter`.
+    /// As in [`SemanticDiff`].
     pub engine: String,
     /// Files of this page.
     pub analyzed_files: u64,
-    /// True number of changed files.
-    pub changed_files: u64,
-    /// Files follow after this page.
-    pub files_truncated: bool,
-    /// One row for each file that is answered as text; or one for all.
+    /// One row for each file that is answered as text.
     pub fallbacks: Vec<SemanticFallback>,
-    /// Pass it back as `cursor` to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// Set where the scan stopped early.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partial: Option<Partial>,
+    /// How many files there are.
+    #[serde(flatten)]
+    pub extent: SemanticExtent,
 }
 
 /// One file that is answered as text.

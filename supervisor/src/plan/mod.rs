@@ -97,6 +97,7 @@ pub fn work(tool: &'static Tool, checked: &Checked<'_>, arguments: &Value) -> Op
             later,
             fallbacks: tool.name == "diff.semanticFallbacks",
             chars: room.chars(false) as usize,
+            repo_id: checked.text("repoId").filter(|id| !id.is_empty()).map(str::to_owned),
         }));
     }
     let ask = match tool.name {

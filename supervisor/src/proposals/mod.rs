@@ -13,7 +13,7 @@ mod ids;
 mod one;
 mod outbox;
 mod posted;
-mod wire;
+pub(crate) mod wire;
 
 pub use answer::Failed;
 pub use one::One;

@@ -17,7 +17,7 @@ pub(super) struct Wire<'a, R> {
 }
 
 /// What an exchange came to.
-pub(super) type Ended = Result<Outcome, Interrupted>;
+pub(crate) type Ended = Result<Outcome, Interrupted>;
 
 impl<'a, R: Reads> Wire<'a, R> {
     pub fn new(reads: &'a R, settings: &Settings, control: Control) -> Self {
@@ -44,7 +44,7 @@ impl<'a, R: Reads> Wire<'a, R> {
 
 /// Why there is no answer that could be used, and what is known nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Silence {
+pub(crate) struct Silence {
     /// A sentence of ours.
     pub reason: String,
     /// A byte of the request may have left.
@@ -102,12 +102,24 @@ fn silent(reason: String) -> Standing {
 /// # Errors
 /// As [`standing`].
 pub(super) fn checked(ended: Ended, authentic: bool) -> Result<Result<(u16, Body, bool), Silence>, CallError> {
+    checked_within(ended, authentic, BUDGET_MS)
+}
+
+/// The same of an exchange that had so many milliseconds.
+///
+/// # Errors
+/// As [`standing`].
+pub(crate) fn checked_within(
+    ended: Ended,
+    authentic: bool,
+    budget_ms: u32,
+) -> Result<Result<(u16, Body, bool), Silence>, CallError> {
     match ended {
         Ok(Outcome::Answered { status, body, authentic: proved }) if proved || !authentic => {
             Ok(Ok((status, body, proved)))
         }
-        Ok(Outcome::Answered { .. }) => Ok(Err(failed(Failure::NotAuthentic, true))),
-        Ok(Outcome::Failed { why, sent }) => Ok(Err(failed(why, sent))),
+        Ok(Outcome::Answered { .. }) => Ok(Err(failed(Failure::NotAuthentic, true, budget_ms))),
+        Ok(Outcome::Failed { why, sent }) => Ok(Err(failed(why, sent, budget_ms))),
         Err(Interrupted { why, sent }) => match why {
             CallError::WorkerDied { .. } | CallError::Deadline { .. } | CallError::Unavailable { .. } => {
                 let reason = format!("The process that talks to the gateway could not finish: {why}.");
@@ -118,11 +130,11 @@ pub(super) fn checked(ended: Ended, authentic: bool) -> Result<Result<(u16, Body
     }
 }
 
-fn failed(why: Failure, sent: bool) -> Silence {
+fn failed(why: Failure, sent: bool, budget_ms: u32) -> Silence {
     let reason = match why {
         Failure::Unreachable => "Nobody listens at the gateway's address.".to_owned(),
         Failure::ConnectTimeout => "Nobody accepted a connection at the gateway's address in time.".to_owned(),
-        Failure::Timeout => format!("The gateway did not answer within {} s.", BUDGET_MS / 1_000),
+        Failure::Timeout => format!("The gateway did not answer within {}.", span(budget_ms)),
         Failure::Cut => "The connection to the gateway ended before an answer.".to_owned(),
         Failure::Babble(babble) => format!("The gateway's answer cannot be used: {}.", babble.words()),
         Failure::NotAuthentic => {
@@ -133,8 +145,12 @@ fn failed(why: Failure, sent: bool) -> Silence {
     Silence { reason, sent, may_be_held: sent }
 }
 
+fn span(ms: u32) -> String {
+    if ms.is_multiple_of(1_000) { format!("{} s", ms / 1_000) } else { format!("{ms} ms") }
+}
+
 /// The JSON of a body; a key twice, deep nesting or a cut make it none.
-pub(super) fn parsed(body: &Body) -> Option<Value> {
+pub(crate) fn parsed(body: &Body) -> Option<Value> {
     match body {
         Body::Whole(bytes) => json::parse(bytes).ok(),
         Body::TooLong | Body::Cut => None,
@@ -142,7 +158,7 @@ pub(super) fn parsed(body: &Body) -> Option<Value> {
 }
 
 /// Why a body has no JSON.
-pub(super) fn unusable(body: &Body) -> &'static str {
+pub(crate) fn unusable(body: &Body) -> &'static str {
     match body {
         Body::Whole(bytes) if bytes.is_empty() => "without a body",
         Body::Whole(_) => "with a body that is not JSON",

@@ -1,35 +1,31 @@
 //! diff.semantic and diff.semanticFallbacks: texts from the repository's worker, hunks from one that parses, one page of both.
 //! Trust: both workers may be taken over: replies are typed and bounded, a page is cut here, and a file whose parser falls
 //! costs its own row.
+//!
+//! Where there is no grammar for any of the files, an engine behind a configured gateway is asked ([`bridge`]).
+
+mod bridge;
+mod page;
 
 use crate::{
-    control::{Control, Tick},
-    mcp::visible::visible,
+    control::Control,
     outcome::{Answered, CallError},
     reads::{Question, Reads},
     settings::Settings,
     work::Done,
 };
-use bulkhead_contract::{
-    cursor::SemanticCursor,
-    limits::SEMANTIC_LINES,
-    path::text_of,
-    results::{
-        FallbackReason, Semantic as Answer, SemanticAsText, SemanticDiff, SemanticFallback, SemanticFallbacks,
-        SemanticFile, SemanticHunk, SemanticSources, SourcePair, Sources, TextDiffArguments,
-    },
-};
+use bridge::Elsewhere;
+use bulkhead_contract::results::{FallbackReason, SourcePair, Sources, TextDiffArguments};
 use bulkhead_ipc::edge::{
     asks::Compared as Asked,
     read::Reply,
     syntax::{self, Compared},
 };
-use serde::Serialize;
+use page::Page;
+use serde_json::{Map, Value};
 use std::{collections::VecDeque, future::poll_fn, pin::Pin, task::Poll, time::Duration};
 use tokio::time::Instant;
 
-/// What the answers call the engine.
-const ENGINE: &str = "tree-sitter";
 /// Files that are compared at the same time.
 const AT_ONCE: usize = 2;
 /// The questions of a call watch the deadline themselves; this is for their sum.
@@ -48,6 +44,8 @@ pub struct Semantic {
     pub fallbacks: bool,
     /// Characters of the rows at most.
     pub chars: usize,
+    /// Argument `repoId`.
+    pub repo_id: Option<String>,
 }
 
 /// What came of one file.
@@ -73,215 +71,25 @@ impl Semantic {
         let Reply::Sources(sources) = reply else {
             return Err(CallError::WorkerDied { how: "it answered another question".to_owned() });
         };
-        let page = Page { call: &self, sources: *sources, room: self.chars };
-        let answer = page.fill(reads, settings, control, until).await?;
-        let data = serde_json::to_value(answer);
+        let mut page = Page::new(&self, *sources);
+        page.fill(reads, settings, control.clone(), until).await?;
+        let mut members = Map::new();
+        match bridge::ask(&self, &page, &canonical, reads, settings, control, until).await? {
+            Elsewhere::NotAsked => {}
+            Elsewhere::Silent(why) => page.also(&why),
+            Elsewhere::Said(files) => {
+                page.say(files);
+                members.insert("source".to_owned(), Value::from(bridge::SOURCE));
+            }
+        }
+        let data = serde_json::to_value(page.answer());
         let data = data.map_err(|_| CallError::WorkerDied { how: "its answer cannot be written as JSON".into() })?;
-        Ok(Done::of(Some(canonical), data))
+        Ok(Done { members, ..Done::of(Some(canonical), data) })
     }
 
     fn arguments(&self, repo_path: &str, path: Option<String>) -> TextDiffArguments {
         let (base, head) = (self.asked.base.clone(), self.asked.head.clone());
         TextDiffArguments { repo_path: repo_path.to_owned(), base, head, path }
-    }
-}
-
-/// One page of an answer.
-struct Page<'c> {
-    call: &'c Semantic,
-    sources: SemanticSources,
-    /// Characters that are left.
-    room: usize,
-}
-
-impl Page<'_> {
-    async fn fill<R: Reads>(
-        mut self,
-        reads: &R,
-        settings: &Settings,
-        control: Control,
-        until: Instant,
-    ) -> Result<Answer, CallError> {
-        let mut waiting = std::mem::take(&mut self.sources.files).into_iter();
-        let mut skip = self.sources.skip;
-        let total = u64::try_from(waiting.len()).ok();
-        let mut crew: VecDeque<Comparison<'_>> = VecDeque::with_capacity(AT_ONCE);
-        let (mut files, mut next, mut last, mut done) = (Vec::new(), None, None, 0);
-        while next.is_none() {
-            while crew.len() < AT_ONCE
-                && let Some(pair) = waiting.next()
-            {
-                let lines = if self.call.fallbacks { 1 } else { SEMANTIC_LINES };
-                let bytes = u32::try_from(self.call.chars).unwrap_or(u32::MAX);
-                let window = (std::mem::take(&mut skip), lines, bytes);
-                crew.push_back(Comparison::begin(reads, settings, control.clone(), until, pair, window));
-            }
-            let Some((file, outcome)) = first(&mut crew).await else { break };
-            done += 1;
-            control.tick(Tick { done, total });
-            last = Some(file.path.clone());
-            let (row, cut) = self.row(&file, outcome?, files.is_empty());
-            match (row, cut) {
-                (Some(row), None) => files.push(row),
-                (Some(row), Some(lines)) => {
-                    files.push(row);
-                    next = Some(SemanticCursor { path: file.path.clone(), lines: Some(lines) });
-                }
-                // it does not fit any more: the next page begins with it
-                (None, _) => next = Some(SemanticCursor { path: file.path.clone(), lines: Some(file.skip) }),
-            }
-        }
-        if self.sources.more && next.is_none() {
-            next = last.map(|path| SemanticCursor { path, lines: None });
-        }
-        Ok(self.answer(files, next.map(|next| next.text())))
-    }
-
-    /// The row of a file, as far as there is room; and where its lines are cut, how many were told so far.
-    fn row(&mut self, file: &Asking, outcome: Outcome, first: bool) -> (Option<SemanticFile>, Option<u32>) {
-        let (path, path_encoding) = text_of(&file.path);
-        let old = file.old_path.as_deref().map(text_of);
-        let mut row = SemanticFile {
-            path,
-            path_encoding,
-            old_path_encoding: old.as_ref().and_then(|(_, encoding)| *encoding),
-            old_path: old.map(|(path, _)| path),
-            language: None,
-            fallback_to_text: true,
-            hunks: Vec::new(),
-            changed_lines: None,
-            lines_truncated: None,
-            reason: None,
-            details: None,
-            text_diff_arguments: None,
-        };
-        match outcome {
-            Err(reason) => {
-                // an escaped path is no argument
-                let named = row.path_encoding.is_none().then(|| row.path.clone());
-                row.text_diff_arguments = Some(self.call.arguments(&self.sources.repo_path, named));
-                (row.reason, row.details) = (Some(reason), Some(reason.sentence().to_owned()));
-                (self.take(&row, first).then_some(row), None)
-            }
-            Ok(compared) => {
-                row.fallback_to_text = false;
-                row.language = Some(compared.language);
-                row.changed_lines = Some(u64::from(compared.changed_lines));
-                row.lines_truncated = Some(false);
-                if !self.take(&row, first) {
-                    return (None, None);
-                }
-                if self.call.fallbacks {
-                    return (Some(row), None);
-                }
-                let mut shown = 0;
-                row.hunks = self.hunks(compared.hunks, first, &mut shown);
-                let told = file.skip + shown;
-                row.lines_truncated = Some(shown < compared.changed_lines);
-                (Some(row), (told < compared.changed_lines).then_some(told))
-            }
-        }
-    }
-
-    /// As much of the hunks as there is room for; one line always where `first`.
-    fn hunks(&mut self, hunks: Vec<SemanticHunk>, first: bool, shown: &mut u32) -> Vec<SemanticHunk> {
-        let mut kept = Vec::new();
-        for hunk in hunks {
-            let mut part = SemanticHunk { lines: Vec::new(), ..hunk };
-            let mut whole = self.take(&part, first && *shown == 0);
-            if whole {
-                for line in hunk.lines {
-                    whole = self.take(&line, first && *shown == 0);
-                    if !whole {
-                        break;
-                    }
-                    *shown += 1;
-                    part.lines.push(line);
-                }
-                if !part.lines.is_empty() {
-                    kept.push(part);
-                }
-            }
-            if !whole {
-                break;
-            }
-        }
-        kept
-    }
-
-    /// Takes room for what is sent; false where there is none. With `always` there is.
-    fn take(&mut self, what: &impl Serialize, always: bool) -> bool {
-        let cost = serde_json::to_string(what).map_or(usize::MAX, |text| visible(text).chars().count() + 1);
-        let fits = always || cost <= self.room;
-        if fits {
-            self.room = self.room.saturating_sub(cost);
-        }
-        fits
-    }
-
-    fn answer(self, files: Vec<SemanticFile>, next_cursor: Option<String>) -> Answer {
-        let SemanticSources { repo_path, path, changed_files, more, partial, .. } = self.sources;
-        let files_truncated = more || next_cursor.is_some();
-        if self.call.fallbacks {
-            let row = |file: &SemanticFile| {
-                Some(SemanticFallback {
-                    from: "diff.semantic".to_owned(),
-                    to: "diff.text".to_owned(),
-                    supported: false,
-                    reason: file.reason?,
-                    details: file.details.clone()?,
-                    repo_path: repo_path.clone(),
-                    path: Some(file.path.clone()),
-                    path_encoding: file.path_encoding,
-                })
-            };
-            return Answer::Fallbacks(SemanticFallbacks {
-                engine: ENGINE.to_owned(),
-                analyzed_files: files.len() as u64,
-                changed_files,
-                files_truncated,
-                fallbacks: files.iter().filter_map(row).collect(),
-                next_cursor,
-                partial,
-            });
-        }
-        let nothing = changed_files == 0 && partial.is_none();
-        if nothing || files.iter().any(|file| !file.fallback_to_text) {
-            return Answer::Diff(SemanticDiff {
-                supported: true,
-                engine: ENGINE.to_owned(),
-                base: self.call.asked.base.clone(),
-                head: self.call.asked.head.clone(),
-                path,
-                files,
-                changed_files,
-                files_truncated,
-                next_cursor,
-                partial,
-            });
-        }
-        let text_diff_arguments = self.call.arguments(&repo_path, path);
-        Answer::Text(SemanticAsText {
-            supported: false,
-            fallback: "diff.text".to_owned(),
-            reason: why(&files, self.call.later || files_truncated),
-            text_diff_arguments,
-            next_cursor,
-            partial,
-        })
-    }
-}
-
-/// Why nothing was compared, in a sentence.
-fn why(files: &[SemanticFile], paged: bool) -> String {
-    let of = if paged { "on this page" } else { "here" };
-    match files {
-        [] => format!("No changed file was looked at {of}."),
-        [one] => format!("The changed file {of} is not compared: {}", one.details.as_deref().unwrap_or_default()),
-        [one, rest @ ..] if rest.iter().all(|other| other.reason == one.reason) => {
-            format!("None of the changed files {of} is compared: {}", one.details.as_deref().unwrap_or_default())
-        }
-        _ => format!("None of the changed files {of} is compared; diff.semanticFallbacks has the reason of each."),
     }
 }
 
@@ -356,5 +164,7 @@ async fn first(crew: &mut VecDeque<Comparison<'_>>) -> Option<(Asking, Result<Ou
     Some((one.file, one.outcome?))
 }
 
+#[cfg(test)]
+mod bridged;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,10 @@
 
 use super::*;
 use crate::{control::Control, mcp, reads::Client};
-use bulkhead_contract::results::{LineKind, Region, SemanticLine};
+use bulkhead_contract::{
+    cursor::SemanticCursor,
+    results::{LineKind, Region, SemanticHunk, SemanticLine, SemanticSources},
+};
 use bulkhead_ipc::edge::{
     agents, asks,
     read::{Ask, Reply},
@@ -111,7 +114,7 @@ async fn call(fake: &Fake, fallbacks: bool, chars: usize, cursor: Option<&str>) 
     let asked = Asked::default();
     let ask = Ask::Sources(asks::Sources { compared: asked.clone(), files: 50, cursor: cursor.map(str::to_owned) });
     let question = Question { path: "/r".into(), ask, fingerprint: [0; 32] };
-    let semantic = Semantic { question, asked, later: cursor.is_some(), fallbacks, chars };
+    let semantic = Semantic { question, asked, later: cursor.is_some(), fallbacks, chars, repo_id: None };
     let (_stopper, control) = Control::pair(None);
     semantic.done(fake, &mcp::tests::settings(), control).await.map(|done| done.data.expect("an answer has data"))
 }

@@ -30,6 +30,7 @@ pub fn text(language: &str, hunks: &[SemanticHunk]) -> String {
                 LineKind::Added => '+',
                 LineKind::Deleted => '-',
                 LineKind::Modified => '~',
+                LineKind::Unchanged => panic!("this engine shows changes alone"),
             };
             let _ = writeln!(out, "{sign} {:>3} {:>3} {}", number(line.old_line), number(line.new_line), line.content);
             if let (Some(new), Some(old)) = (&line.changed_tokens, &line.old_changed_tokens) {

@@ -121,6 +121,7 @@ pub fn hold(old: &[u8], new: &[u8], found: &Compared, what: &str) {
                 LineKind::Modified => assert!(line.old_line.is_some() && line.new_line.is_some(), "{what}"),
                 LineKind::Added => assert!(line.old_line.is_none() && line.new_line.is_some(), "{what}"),
                 LineKind::Deleted => assert!(line.old_line.is_some() && line.new_line.is_none(), "{what}"),
+                LineKind::Unchanged => panic!("{what}: a line that did not change"),
             }
             if let Some(number) = line.new_line {
                 new_told[number as usize - 1] += 1;
