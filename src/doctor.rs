@@ -183,8 +183,9 @@ fn gateway(facts: &GatewayFacts) -> String {
     let Some(address) = &facts.address else { return "none: nothing is proposed".to_owned() };
     let known = match (facts.token, facts.token_locked) {
         (false, _) => "whoever listens there is believed; --gateway-token-file asks for proof",
-        (true, true) => "it must know the token, which is kept out of swap here",
-        (true, false) => "it must know the token, which may be swapped out here",
+        (true, Some(true)) => "it must know the token, which is kept out of swap here",
+        (true, Some(false)) => "it must know the token, which may be swapped out here",
+        (true, None) => "it must know the token, which cannot be used here, so that nothing is proposed",
     };
     format!("{address} — {known}")
 }

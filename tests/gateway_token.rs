@@ -34,6 +34,14 @@ impl World {
         path
     }
 
+    /// What `doctor` says to a person about the gateway.
+    fn said(&self, token: &PathBuf) -> String {
+        let start = self.start().arguments(&["--gateway", "127.0.0.1:9", "doctor"]);
+        let output = start.environment("BULKHEAD_GATEWAY_TOKEN_FILE", token).output();
+        let text = String::from_utf8(output.stdout).expect("text");
+        text.lines().filter(|line| line.contains("127.0.0.1:9")).collect()
+    }
+
     /// What `doctor --json` says with this token, and everything that it wrote.
     fn doctor(&self, token: Option<&PathBuf>) -> (Value, String) {
         let start = self.start().arguments(&["--gateway", "127.0.0.1:9", "doctor", "--json"]);
@@ -74,6 +82,9 @@ fn a_token_that_cannot_be_used_is_told_with_what_to_do() {
         let reasons = report["reasons"].to_string();
         assert!(reasons.contains("token") && reasons.contains(word), "{word}: {reasons}");
         assert_ne!(report["exitStatus"], 0, "{word}");
+        assert_eq!(report["gateway"]["tokenLocked"], Value::Null, "{word}");
+        let said = world.said(&token);
+        assert!(said.contains("which cannot be used here") && !said.contains("swap"), "{said}");
         assert!(!all.contains(TOKEN), "the token is shown");
     }
     let (report, _) = world.doctor(Some(&world.place.at("none")));

@@ -4,11 +4,38 @@
 #[cfg(target_os = "linux")]
 use nix::errno::Errno;
 
+#[cfg(all(target_os = "linux", feature = "probes"))]
+pub mod copies;
+
 /// Keeps the pages around these bytes out of swap (`mlock`) and out of dumps. They stay so until the process ends, so use
 /// it for what lives as long. True when both hold.
 #[must_use]
 pub fn keep(bytes: &[u8]) -> bool {
     keep_pages(bytes)
+}
+
+/// Bytes of the stack beneath a caller that are overwritten: more than loading a secret or computing with one uses.
+const STACK: usize = 128 * 1024;
+
+/// Overwrites the stack beneath the caller, where moving a secret to its place, or computing with it, left copies. Call it
+/// from where they were called from.
+#[inline(never)]
+pub fn wipe_stack() {
+    std::hint::black_box(&zeros());
+}
+
+/// The same, and keeps that part of the stack as [`keep`] says, since what is computed later leaves traces there. True when
+/// it is kept.
+#[inline(never)]
+#[must_use]
+pub fn wipe_and_keep_stack() -> bool {
+    keep(std::hint::black_box(&zeros()))
+}
+
+/// Zeros that are written; a constant would lie elsewhere.
+#[inline(always)]
+fn zeros() -> [u8; STACK] {
+    [std::hint::black_box(0); STACK]
 }
 
 #[cfg(target_os = "linux")]

@@ -66,8 +66,8 @@ pub struct GatewayFacts {
     pub address: Option<String>,
     /// It has to show that it knows a token.
     pub token: bool,
-    /// The token's memory is kept out of swap.
-    pub token_locked: bool,
+    /// The token's memory is kept out of swap; `None` where there is no token that can be used.
+    pub token_locked: Option<bool>,
 }
 
 /// One live process.
@@ -223,7 +223,7 @@ async fn of_gateway(view: View<'_>, facts: &mut DoctorFacts) {
     facts.gateway = GatewayFacts {
         address: view.settings.gateway.map(|address| address.to_string()),
         token: view.settings.gateway_token,
-        token_locked: talk.as_ref().and_then(|talk| talk.token).unwrap_or(false),
+        token_locked: talk.as_ref().and_then(|talk| talk.token),
     };
     let failed = unready.is_some();
     facts.failures.extend(unready.map(told));

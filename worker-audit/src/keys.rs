@@ -14,20 +14,16 @@ use bulkhead_ledger::{
 use bulkhead_sandbox::secret;
 use std::{
     fs::{self, File, OpenOptions},
-    hint::black_box,
     io::{self, Write as _},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 use thiserror::Error;
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroizing;
 
 /// How long another process may take to make the key of fingerprints.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Bytes of stack that loading, signing and fingerprinting take, with room to spare.
-const STACK: usize = 128 * 1024;
 
 /// Why there are no keys.
 #[derive(Debug, Error)]
@@ -102,7 +98,7 @@ impl Keys {
     /// [`KeysError`]. A key that is there and cannot be used is an error, never a ledger without it.
     pub fn load(init: &Init, ledger: &Path, named: Option<&Path>) -> Result<Self, KeysError> {
         let mut keys = Self::read(init, ledger, named)?;
-        let stack = wipe_and_keep_stack();
+        let stack = secret::wipe_and_keep_stack();
         let secrets =
             [keys.sign.as_ref().map(PrivateKey::secret), keys.fingerprint.as_ref().map(FingerprintKey::secret)];
         // every one of them, also after one that could not be
@@ -121,15 +117,6 @@ impl Keys {
         let fingerprint = if init.compat { None } else { Some(fingerprint(&mut directory, &fingerprint_key(ledger))?) };
         Ok(Self { sign, fingerprint, locked: false })
     }
-}
-
-/// Overwrites the stack beneath the caller, where moving keys to their place left copies, and keeps it out of swap and dumps,
-/// since computing with them leaves traces there. True when it is kept.
-#[inline(never)]
-fn wipe_and_keep_stack() -> bool {
-    let mut room = [1; STACK];
-    room.zeroize();
-    secret::keep(black_box(&room))
 }
 
 /// The key of fingerprints; two servers that start at once agree on one by the ledger's lock.
@@ -221,7 +208,7 @@ pub fn init(ledger: &Path) -> Result<Made, KeysError> {
     }
     let half: PublicKey = key_file::load(&key).map_err(|why| KeysError::File { path: key.clone(), why })?.public();
     write(&public, half.to_pem()?.as_bytes()).map_err(|why| KeysError::Made { path: public.clone(), why })?;
-    let _ = wipe_and_keep_stack();
+    secret::wipe_stack();
     Ok(Made { key, public, id: half.id().to_string(), is_new })
 }
 
@@ -277,40 +264,10 @@ mod tests {
         assert!(load(None).expect_err("a short key").contains("32 bytes"));
     }
 
-    /// Places in this process's writable memory where these bytes stand. They are given inverted, so that what is looked
-    /// for does not itself stand there.
-    #[cfg(target_os = "linux")]
-    fn places(inverted: &[u8]) -> Vec<u64> {
-        use std::os::unix::fs::FileExt as _;
-        let maps = fs::read_to_string("/proc/self/maps").expect("own");
-        let memory = File::open("/proc/self/mem").expect("own");
-        let mut found = Vec::new();
-        let mut piece = vec![0; 64 * 1024 + inverted.len()];
-        let own = piece.as_ptr().addr() as u64..piece.as_ptr().addr() as u64 + piece.len() as u64;
-        for line in maps.lines().filter(|line| line.contains(" rw")) {
-            let (range, _) = line.split_once(' ').expect("a range");
-            let (start, end) = range.split_once('-').expect("a range");
-            let address = |text| u64::from_str_radix(text, 16).expect("hex");
-            let (mut at, end) = (address(start), address(end));
-            while at < end {
-                let length = usize::try_from(end - at).map_or(piece.len(), |left| left.min(piece.len()));
-                // other threads give memory back meanwhile
-                if memory.read_exact_at(&mut piece[..length], at).is_ok() {
-                    let windows = piece[..length].windows(inverted.len()).zip(at..);
-                    let fits = |window: &[u8]| window.iter().zip(inverted).all(|(byte, inverted)| *byte == !inverted);
-                    let hits = windows.filter(|(window, _)| fits(window)).map(|(_, at)| at);
-                    found.extend(hits.filter(|hit| !own.contains(hit)));
-                }
-                at += 64 * 1024;
-            }
-        }
-        found.dedup();
-        found
-    }
-
     #[cfg(target_os = "linux")]
     #[test]
     fn of_a_loaded_key_there_is_one_copy_in_memory() {
+        use bulkhead_sandbox::secret::copies;
         let keep = tempfile::tempdir().expect("a directory");
         let ledger = keep.path().canonicalize().expect("it is there").join("audit/mcp.jsonl");
         init(&ledger).expect("a key");
@@ -318,16 +275,16 @@ mod tests {
         let (sign, fingerprint) = (keys.sign.as_ref().expect("signs"), keys.fingerprint.as_ref().expect("keyed"));
         for secret in [sign.secret(), fingerprint.secret()] {
             let inverted: Vec<u8> = secret.iter().map(|byte| !byte).collect();
-            assert_eq!(places(&inverted), [secret.as_ptr().addr() as u64]);
+            assert_eq!(copies::places(&inverted), [secret.as_ptr().addr() as u64]);
         }
         // a second one would be seen
         let copy = sign.secret().to_vec();
         let inverted: Vec<u8> = copy.iter().map(|byte| !byte).collect();
-        assert_eq!(places(&inverted).len(), 2);
+        assert_eq!(copies::places(&inverted).len(), 2);
         drop(Zeroizing::new(copy));
         // what computing leaves is not these bytes
         let message = [sign.sign(b"message").to_vec(), fingerprint.label(&[1; 32]).into_bytes()].concat();
         assert!(!message.is_empty());
-        assert_eq!(places(&inverted), [sign.secret().as_ptr().addr() as u64]);
+        assert_eq!(copies::places(&inverted), [sign.secret().as_ptr().addr() as u64]);
     }
 }

@@ -1,6 +1,7 @@
 //! What shows that somebody knows the token: HMAC-SHA256 over texts that no two uses share (`docs/gateway.md`).
 //! Trust: proofs of the other side are compared without saying where they differ.
 
+use bulkhead_sandbox::secret;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use zeroize::Zeroizing;
@@ -56,8 +57,15 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// HMAC-SHA256 (RFC 2104) over the parts, one after the other.
+/// HMAC-SHA256 (RFC 2104) over the parts, one after the other. Nothing of the key is left where it was computed.
 fn hmac(key: &[u8], parts: &[&[u8]]) -> Mac {
+    let mac = computed(key, parts);
+    secret::wipe_stack();
+    mac
+}
+
+#[inline(never)]
+fn computed(key: &[u8], parts: &[&[u8]]) -> Mac {
     let mut padded = Zeroizing::new([0u8; BLOCK]);
     if key.len() > BLOCK {
         padded[..32].copy_from_slice(&Sha256::digest(key));

@@ -41,6 +41,14 @@ impl Token {
     /// # Errors
     /// [`TokenError`].
     pub fn load(path: &Path) -> Result<Self, TokenError> {
+        let mut token = Self::from_file(path)?;
+        // reading it and moving it to its place left copies there
+        token.locked &= secret::wipe_and_keep_stack();
+        Ok(token)
+    }
+
+    #[inline(never)]
+    fn from_file(path: &Path) -> Result<Self, TokenError> {
         let text = key_file::read(path).map_err(|why| TokenError::File { why })?;
         Self::read(text.trim_ascii())
     }
@@ -80,6 +88,42 @@ mod tests {
         assert!(matches!(Token::read(&[7; MOST + 1]), Err(TokenError::Length(1_025))));
         let token = Token::read(&[b'k'; LEAST]).expect("long enough");
         assert_eq!(format!("{token:?}"), "Token");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn of_a_loaded_token_there_is_one_copy_in_memory_also_after_proofs() {
+        use crate::proof;
+        use bulkhead_sandbox::secret::copies::places;
+        use std::os::unix::fs::PermissionsExt as _;
+        let keep = tempfile::tempdir().expect("a directory");
+        let file = keep.path().canonicalize().expect("it is there").join("token");
+        // bytes that stand nowhere else, made so that this test holds them in no other form
+        let random = || std::fs::read("/proc/sys/kernel/random/uuid").expect("Linux");
+        std::fs::write(&file, [random(), random()].concat()).expect("own");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("own");
+        let token = Token::load(&file).expect("fine");
+        let inverted: Vec<u8> = token.secret().iter().take(LEAST).map(|byte| !byte).collect();
+        let with = |pad: u8| inverted.iter().map(|byte| byte ^ pad).collect::<Vec<u8>>();
+        let own = token.secret().as_ptr().addr() as u64;
+        // the test's own file buffers are not the product's
+        let before = places(&inverted);
+        assert!(before.contains(&own));
+        let nonce = [7; 16];
+        let proofs = [
+            proof::of_hello(token.secret(), &nonce),
+            proof::of_request(token.secret(), &nonce, "POST", proof::HELLO, b"{}"),
+            proof::of_answer(token.secret(), &nonce, 200, proof::HELLO, b"{}"),
+        ];
+        assert!(proofs.iter().all(|mac| mac != &[0; 32]));
+        // memory that was given back is used again
+        let left: Vec<u64> = places(&inverted).into_iter().filter(|at| !before.contains(at)).collect();
+        assert!(left.is_empty(), "a proof left the token at {left:x?}");
+        assert!(places(&with(0x36)).is_empty(), "a proof left the inner key");
+        assert!(places(&with(0x5c)).is_empty(), "a proof left the outer key");
+        let copy = token.secret().to_vec();
+        assert!(places(&inverted).contains(&(copy.as_ptr().addr() as u64)), "a copy would be seen");
+        drop(Zeroizing::new(copy));
     }
 
     #[cfg(unix)]
