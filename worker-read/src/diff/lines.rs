@@ -7,8 +7,11 @@ use crate::{
     pace::{Pace, Stopped},
 };
 pub use gix::diff::blob::Algorithm;
-use gix::diff::blob::{Diff, IndentHeuristic, IndentLevel, InternedInput, Interner, Token};
-use std::hash::{Hash, Hasher};
+use gix::diff::blob::{Diff, IndentHeuristic, IndentLevel, InternedInput, Interner, SliderHeuristic, Token};
+use std::{
+    hash::{Hash, Hasher},
+    ops::Range,
+};
 
 /// Lines of all texts together that are compared at once, without a look at the clock.
 pub const AT_ONCE: usize = 20_000;
@@ -45,17 +48,33 @@ impl<'a> Lines<'a> {
         let (old, new) = if rules.context == 0 { without_common_end(before, after) } else { (before, after) };
         let mut lines = Self { before: split(old), after: split(new), diff: Diff::default() };
         lines.diff = if rules.ignore_whitespace {
-            computed(
-                rules.algorithm,
-                lines.before.iter().map(|line| Squeezed(line)),
-                lines.after.iter().map(|line| Squeezed(line)),
-                |line| line.0,
-                pace,
-            )?
+            lines.computed(rules.algorithm, |line| Squeezed(line), pace)?
         } else {
-            computed(rules.algorithm, lines.before.iter().copied(), lines.after.iter().copied(), |line| line, pace)?
+            lines.computed(rules.algorithm, |line| line, pace)?
         };
         Ok(lines)
+    }
+
+    /// What differs, where lines are equal whose `counted` are.
+    fn computed<T: Hash + Eq>(
+        &self,
+        algorithm: Algorithm,
+        counted: impl Fn(&'a [u8]) -> T,
+        pace: &Pace,
+    ) -> Result<Diff, Stopped> {
+        let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner: Interner::new(0) };
+        input.update_before(self.before.iter().map(|line| counted(line)));
+        input.update_after(self.after.iter().map(|line| counted(line)));
+        let mut diff = between(algorithm, &mut input, pace)?;
+        // by place and not by token: lines that are equal but for white space are indented differently
+        let places: Vec<Token> = (0..).map(Token).take(self.before.len().max(self.after.len())).collect();
+        let place = |tokens: &[Token], hunk: Range<u32>, earliest_end: u32| {
+            let lines = if std::ptr::eq(tokens, &raw const *input.before) { &self.before } else { &self.after };
+            let level = |Token(place): Token| IndentLevel::for_ascii_line(lines[place as usize].iter().copied(), 8);
+            IndentHeuristic::new(level).best_slider_end(&places[..lines.len()], hunk, earliest_end)
+        };
+        diff.postprocess_with(&input.before, &input.after, place);
+        Ok(diff)
     }
 
     /// Added and removed lines.
@@ -69,22 +88,6 @@ impl std::fmt::Debug for Lines<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lines").field("diff", &self.diff).finish_non_exhaustive()
     }
-}
-
-fn computed<'a, T: Hash + Eq + Copy>(
-    algorithm: Algorithm,
-    before: impl Iterator<Item = T>,
-    after: impl Iterator<Item = T>,
-    bytes: impl Fn(T) -> &'a [u8],
-    pace: &Pace,
-) -> Result<Diff, Stopped> {
-    let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner: Interner::new(0) };
-    input.update_before(before);
-    input.update_after(after);
-    let mut diff = between(algorithm, &mut input, pace)?;
-    let level = |token| IndentLevel::for_ascii_line(bytes(input.interner[token]).iter().copied(), 8);
-    diff.postprocess_with_heuristic(&input, IndentHeuristic::new(level));
-    Ok(diff)
 }
 
 /// What differs between the two sides of `input`, before changes that can slide are put in their place.

@@ -6,6 +6,7 @@
 mod dice;
 mod drivers;
 mod generated;
+mod indented;
 mod real;
 #[path = "../support/mod.rs"]
 mod support;
