@@ -273,6 +273,20 @@ impl Repo {
         contents
     }
 
+    /// Which of both is there and could not be read, if any, by its path from the top: what it rules does not count then.
+    #[must_use]
+    pub fn info_unread(&self) -> Option<&'static str> {
+        let exclude = self.info_exclude().is_none();
+        let attributes = self.info_attributes().is_none();
+        let held = self.info.borrow();
+        let is_there = |slot: usize| held[slot].as_ref().is_some_and(|(version, _)| !version.is_absent());
+        match (exclude && is_there(0), attributes && is_there(1)) {
+            (true, _) => Some(".git/info/exclude"),
+            (_, true) => Some(".git/info/attributes"),
+            _ => None,
+        }
+    }
+
     /// The commit-graph, where it may be used: it knows neither shallow borders nor replaced commits.
     #[must_use]
     pub fn commit_graph(&self) -> Option<Rc<gix::commitgraph::Graph>> {

@@ -124,7 +124,8 @@ pub fn read(repo: &Repo, untracked: Untracked, pace: &Pace, depth: usize) -> Res
             Vec::new()
         });
     }
-    let partial = partial(stopped, unreadable.or(unread).as_deref());
+    let unreadable = unreadable.or(unread).or_else(|| Some(repo.info_unread()?.into()));
+    let partial = partial(stopped, unreadable.as_deref());
     Ok(Sides { head, index, staged, differs, moved, untracked, partial })
 }
 

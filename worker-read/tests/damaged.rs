@@ -49,9 +49,62 @@ fn a_broken_branch_is_not_an_unborn_one() {
         fs::write(place.at(".git/refs/heads/main"), text).expect("writable");
         assert_eq!(place.open().status().expect_err("broken").reason, reason);
     }
-    let place = Place::new();
-    fs::write(place.at(".git/refs/heads/up"), "").expect("writable");
-    assert_eq!(place.open().status().expect_err("broken, not gone").reason, Reason::Corrupt);
+}
+
+#[test]
+fn a_broken_reference_beside_head_s_is_named_and_hides_nothing() {
+    for name in ["heads/up", "stash", "remotes/origin/HEAD"] {
+        let place = Place::new();
+        fs::write(place.at("untracked"), "").expect("writable");
+        let path = place.at(".git/refs").join(name);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("writable");
+        for spoil in [&b""[..], b"rubbish\n", &[b'0'; 5000], b"FIFO"] {
+            fs::remove_file(&path).ok();
+            match spoil {
+                // Git itself would wait for a writer
+                b"FIFO" => shell(&place.at(""), &format!("mkfifo .git/refs/{name}")),
+                text => {
+                    fs::write(&path, text).expect("writable");
+                    git(&place.at(""), &["status"]);
+                }
+            }
+            let mut worker = place.open();
+            let brief = worker.brief().unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+            let why = brief.partial.map(|partial| (partial.reason, partial.details));
+            let says = |word: &str| matches!(&why, Some((reason, details)) if reason == "unreadable" && details.contains(word));
+            match name {
+                "heads/up" => {
+                    let status = worker.status().expect("readable");
+                    let partial = status.partial.expect("how far is not known");
+                    assert_eq!((status.upstream_gone, &*partial.reason), (true, "unreadable"));
+                    assert_eq!(status.entries.len(), 1);
+                    assert!(brief.head.upstream_gone && says("upstream"), "{why:?}");
+                }
+                "stash" => assert!(brief.stashes == 0 && says("refs/stash"), "{why:?}"),
+                _ => assert!(brief.conventions.default_branch.is_none() && why.is_none(), "{why:?}"),
+            }
+            assert_eq!(brief.working_tree.untracked, 1);
+        }
+    }
+}
+
+#[test]
+fn rules_beyond_measure_do_not_count_in_silence() {
+    for name in ["exclude", "attributes"] {
+        let place = Place::new();
+        let info = place.at(".git/info");
+        fs::create_dir_all(&info).expect("writable");
+        let rules = |padding: usize| "* -text\n".to_owned() + &"# a comment\n".repeat(padding);
+        fs::write(info.join(name), rules(10)).expect("writable");
+        assert_eq!(place.open().status().expect("readable").partial, None);
+        fs::write(info.join(name), rules(200_000)).expect("writable");
+        let mut worker = place.open();
+        for _ in 0..2 {
+            let partial = worker.status().expect("readable").partial.expect("something was left out");
+            assert_eq!(partial.reason, "unreadable");
+            assert!(partial.details.contains(&format!(".git/info/{name}")), "{}", partial.details);
+        }
+    }
 }
 
 #[test]

@@ -24,6 +24,10 @@ pub(super) fn brief(repo: &Repo, recent_commits: u32, pace: &Pace) -> Result<Bri
             details: "Some commits are missing or cannot be read; the recent commits are incomplete.".to_owned(),
         });
     }
+    let stashes = stash::count(&repo.refs)?;
+    if stashes.is_none() {
+        partial = partial.or_else(|| Some(stash::unknown()));
+    }
     let head = BriefHead {
         branch: place.branch,
         detached: head.branch.is_none(),
@@ -43,7 +47,7 @@ pub(super) fn brief(repo: &Repo, recent_commits: u32, pace: &Pace) -> Result<Bri
         head,
         operation_in_progress: operation,
         working_tree,
-        stashes: stash::count(&repo.refs)?,
+        stashes: stashes.unwrap_or(0),
         submodules,
         recent_commits: recent.commits.iter().take(shown).cloned().collect(),
         conventions: Conventions {
@@ -82,8 +86,9 @@ fn sides(repo: &Repo, pace: &Pace) -> Result<Parts, ReadFailure> {
 
 /// The branch that `refs/remotes/origin/HEAD` names.
 fn default_branch(repo: &Repo) -> Result<Option<String>, ReadFailure> {
-    let target = repo.refs.target("refs/remotes/origin/HEAD".into())?;
+    let target = refs::unless_broken(repo.refs.target("refs/remotes/origin/HEAD".into()))?;
     Ok(target
+        .flatten()
         .and_then(|name| name.strip_prefix(b"refs/remotes/origin/").map(|short| short.to_str_lossy().into_owned())))
 }
 

@@ -108,6 +108,7 @@ pub(super) struct Place {
     stopped: Option<Stopped>,
     cut: bool,
     missing: bool,
+    broken: bool,
 }
 
 impl Place {
@@ -117,6 +118,11 @@ impl Place {
             |reason: &str, details: &str| Some(Partial { reason: reason.to_owned(), details: details.to_owned() });
         if self.stopped.is_some() {
             status::partial(self.stopped, None)
+        } else if self.broken {
+            made(
+                "unreadable",
+                "The upstream's reference is broken: how far the branch is ahead or behind is not known.",
+            )
         } else if self.missing {
             made(
                 "object-missing",
@@ -137,7 +143,7 @@ pub(super) fn place(repo: &Repo, head: &refs::Head, pace: &Pace) -> Result<Place
     let snapshot = repo.git.config_snapshot();
     if let Some(upstream) = repo.refs.upstream(branch.as_bstr(), snapshot.plumbing())? {
         place.upstream = Some(refs::short(upstream.name.as_bstr()));
-        place.upstream_gone = upstream.id.is_none();
+        (place.upstream_gone, place.broken) = (upstream.id.is_none(), upstream.broken);
         if let (Some(ours), Some(theirs)) = (head.id, upstream.id) {
             match repo.drift(ours, theirs, pace) {
                 Ok(drift) => {

@@ -49,6 +49,8 @@ pub struct Upstream {
     pub name: BString,
     /// Where it is; `None` when it is gone.
     pub id: Option<ObjectId>,
+    /// It is there and cannot be read, which Git calls gone as well.
+    pub broken: bool,
 }
 
 /// The references of one repository.
@@ -120,8 +122,8 @@ impl Refs {
     /// Where the disk fails.
     pub fn upstream(&self, branch: &BStr, config: &gix::config::File) -> Result<Option<Upstream>, ReadFailure> {
         let Some(name) = self.upstream_name(branch, config) else { return Ok(None) };
-        let id = self.resolve(name.as_ref())?;
-        Ok(Some(Upstream { name, id }))
+        let found = unless_broken(self.resolve(name.as_ref()))?;
+        Ok(Some(Upstream { name, id: found.flatten(), broken: found.is_none() }))
     }
 
     /// Full name of the local reference that `branch`, a full name, follows by `config`.
@@ -283,6 +285,18 @@ fn mapped(spec: &[u8], name: &BStr) -> Option<BString> {
             Some([&to[..into], middle, &to[into + 1..]].concat().into())
         }
         _ => None,
+    }
+}
+
+/// What was `read` of a reference beside HEAD's; `None` where that very reference is broken, since Git warns of such a one
+/// and goes on without it.
+///
+/// # Errors
+/// Where the disk fails.
+pub fn unless_broken<T>(read: Result<T, ReadFailure>) -> Result<Option<T>, ReadFailure> {
+    match read {
+        Err(failure) if matches!(failure.reason, Reason::Corrupt | Reason::SpecialFile | Reason::TooLarge) => Ok(None),
+        other => other.map(Some),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     reflog,
     refs::{self, Entry, Kind, Listed, Target},
     repo::Repo,
-    status,
+    stash, status,
 };
 use bulkhead_contract::{
     failure::ReadFailure,
@@ -54,7 +54,10 @@ pub(in super::super) fn refs(repo: &Repo, ask: &asks::Refs, pace: &Pace) -> Resu
     let remotes = repo.git.remote_names();
     answer.totals.remotes = remotes.len() as u64;
     let mut stashes = Vec::new();
-    answer.totals.stashes = read_stashes(repo, pace, &mut stashes)?;
+    let stashes_are_there = stash::are_there(&repo.refs)?;
+    if stashes_are_there == Some(true) {
+        answer.totals.stashes = read_stashes(repo, pace, &mut stashes)?;
+    }
     let mut budget = Budget::new(ask.page.limit.min(MAX_REFS), ask.page.chars);
     if after.is_none() {
         let names = remotes.iter().take(REMOTE_ROWS).map(|name| text_of(name).0);
@@ -99,7 +102,9 @@ pub(in super::super) fn refs(repo: &Repo, ask: &asks::Refs, pace: &Pace) -> Resu
         answer.truncated = true;
         answer.next_cursor = last.map(|last| cursor(last.name));
     }
-    answer.partial = status::partial(pace.stopped(), None).or_else(|| cut(listed.cut));
+    answer.partial = status::partial(pace.stopped(), None)
+        .or_else(|| cut(listed.cut))
+        .or_else(|| stashes_are_there.is_none().then(stash::unknown));
     Ok(answer)
 }
 
@@ -240,9 +245,6 @@ fn date(repo: &Repo, graph: Option<&Graph>, id: ObjectId) -> Option<String> {
 
 /// Texts of the newest stashes; the number of all of them.
 fn read_stashes(repo: &Repo, pace: &Pace, texts: &mut Vec<String>) -> Result<u64, ReadFailure> {
-    if repo.refs.resolve("refs/stash".into())?.is_none() {
-        return Ok(0);
-    }
     let mut total = 0;
     reflog::backwards(repo, "refs/stash".into(), MAX_STASH_LOG, |index, line| {
         total += 1;
