@@ -238,3 +238,15 @@ fn others_who_work_on_the_same_files_are_named() {
     }
     assert!(server.finish().status.success());
 }
+
+#[test]
+fn where_nobody_was_seen_the_note_says_so() {
+    let world = World::new(Gateway::start());
+    let mut server = world.start().spawn();
+    let merge = world.arguments(json!({"sourceRef": "a", "targetRef": "b"}));
+    let answer = server.call("operation.preview.merge", merge);
+    let others = &answer.payload()["otherAgents"];
+    assert_eq!((&others["agentCount"], &answer.payload()["accepted"]), (&json!(0), &json!(true)));
+    assert!(others["note"].as_str().expect("a text").starts_with("No other agent"), "{others}");
+    assert!(server.finish().status.success());
+}

@@ -121,6 +121,9 @@ impl Report {
             let further = if further > 0 { format!(" and {further} more") } else { String::new() };
             lines.push(format!("unsigned_ranges: {}{further}", shown.join(" ")));
         }
+        if self.signed > 0 && !self.signatures_checked {
+            lines.push("signatures: not checked, no public key was given".to_owned());
+        }
         if self.since == Some(Since::BeyondRetention) {
             lines.push("since: beyond retention".to_owned());
         }

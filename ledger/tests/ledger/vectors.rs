@@ -74,6 +74,16 @@ fn the_lines_are_the_contracts_to_the_byte_and_ours_follow() {
 }
 
 #[test]
+fn signatures_that_nobody_checked_are_said_to_be_unchecked() {
+    let said = |name: &str, options: &Options| {
+        verify_at(&vector(name), options).lines().iter().any(|line| line.starts_with("signatures: not checked"))
+    };
+    assert!(said("own-pruned", &Options::default()));
+    assert!(!said("own-pruned", &options(false)), "they were");
+    assert!(!said("own-unsigned", &Options::default()), "there are none");
+}
+
+#[test]
 fn another_key_is_named_and_several_may_be_given() {
     let with = |keys: &[&str]| {
         let keys = Keys::new(keys.iter().map(|name| public(name)).collect()).expect("few keys");

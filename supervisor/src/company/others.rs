@@ -13,6 +13,8 @@ const MAX_OVERLAPPING: usize = 20;
 /// Steps of a plan that are looked into, one inside the other.
 const MAX_DEPTH: usize = 4;
 
+const NOBODY: &str = "No other agent was seen in this repository. Where partial is true, not everything could be looked at; \
+    partialReasons says what.";
 const NOTE: &str = "Other agents were seen in this repository. This is informational: nothing was refused for it. Where paths \
     overlap, the person who decides should know; where overlappingPaths is null, one of both sides does not say which files it \
     touches.";
@@ -87,8 +89,8 @@ pub fn other_agents(around: Around, arguments: &Value) -> OtherAgents {
         omitted_likely_caller: omitted.len(),
         partial: !around.unseen.is_empty(),
         partial_reasons: around.unseen,
+        note: if agents.is_empty() { NOBODY } else { NOTE },
         agents,
-        note: NOTE,
     }
 }
 

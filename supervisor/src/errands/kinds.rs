@@ -64,7 +64,7 @@ pub struct Notes;
 
 impl Errand for Notes {
     const KIND: WorkerKind = WorkerKind::Note;
-    const NAME: &'static str = "the worker that keeps the presence file";
+    const NAME: &'static str = "worker that keeps the presence file";
     const MOST: usize = 1;
     const SERVES: u64 = u64::MAX;
     const SPARE: bool = false;

@@ -14,6 +14,7 @@ use bulkhead_ipc::edge::{
     agents, asks,
     gateway::{Body, Exchange, Failure, Method, Outcome},
     read::{Ask, Reply},
+    write::{self, Operation},
 };
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -98,6 +99,10 @@ impl Reads for Fake {
 
     async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
         panic!("nobody asks {ask:?}")
+    }
+
+    async fn write(&self, operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
+        panic!("the stand-in was not taught to write {operation:?}")
     }
 
     async fn syntax(&self, ask: syntax::Ask, _control: Control) -> Result<syntax::Reply, CallError> {
