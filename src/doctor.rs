@@ -19,7 +19,9 @@ struct Verdict {
 
 /// Examines and prints.
 pub fn run(mut options: Options, json: bool) -> ExitCode {
+    let mut obstacle = None;
     if !options.settings.audit.exists {
+        obstacle = crate::audit::obstacle(&options.audit).filter(|_| options.settings.audit.mode != Mode::Off);
         // looking makes no ledger: the worker then shows its jail alone
         options.inits.audit.ledger = None;
     }
@@ -37,7 +39,10 @@ pub fn run(mut options: Options, json: bool) -> ExitCode {
     };
     // without roots there is nothing that a repository could be found beneath, and a refusal would say nothing new
     let here = here.filter(|_| setting.roots_invalid.is_none());
-    let facts = bulkhead_supervisor::start::doctor(options.settings, means, here);
+    let mut facts = bulkhead_supervisor::start::doctor(options.settings, means, here);
+    if let Some(audit) = &mut facts.audit {
+        audit.problem = audit.problem.take().or(obstacle);
+    }
     let verdict = setting.judge(&facts);
     let text = if json { setting.json(&facts, &verdict).to_string() } else { setting.text(&facts, &verdict) };
     match bulkhead_supervisor::mcp::stdio::say(text.trim_end()) {
@@ -136,6 +141,7 @@ impl Setting {
         let signed = match &facts.key {
             Some(key) if facts.key_locked => format!("signed by key {key}, which is kept out of swap"),
             Some(key) => format!("signed by key {key}, which may be swapped out"),
+            None if facts.problem.is_some() => "nothing is recorded, see above".to_owned(),
             None if !self.ledger_exists => "made with the first call".to_owned(),
             None => "not signed; `bulkhead audit init` makes a key".to_owned(),
         };

@@ -9,7 +9,11 @@ pub use settle::{Settled, settle};
 pub use verify::{Asked, verify};
 
 use crate::{cli::AuditCommand, options::Options};
-use bulkhead_ledger::{append::Host as _, append::SystemHost, key_file, verify::Options as Verification};
+use bulkhead_ledger::{
+    append::{Host as _, SystemHost, disk},
+    key_file,
+    verify::Options as Verification,
+};
 use bulkhead_supervisor::mcp::stdio::say;
 use bulkhead_worker_audit::keys;
 use std::{path::Path, process::ExitCode};
@@ -65,6 +69,18 @@ fn head(options: &Options, ledger: &Path) -> ExitCode {
         Some(head) => printed(&head.text(key.as_ref())),
         None => failed("the ledger has no entry yet"),
     }
+}
+
+/// Why calls would not be recorded in a ledger that is not there yet: the key that is named, or the directory. Makes nothing.
+pub fn obstacle(settled: &Settled) -> Option<String> {
+    let ledger = settled.ledger.as_deref().ok()?;
+    let own = keys::signing_key(ledger);
+    let key = settled.sign_key.as_deref().or_else(|| own.symlink_metadata().is_ok().then_some(own.as_path()));
+    if let Err(why) = disk::check_directory(ledger) {
+        return Some(why.to_string());
+    }
+    let path = key?;
+    Some(format!("{}: {}", path.display(), key_file::load(path).err()?))
 }
 
 fn printed(text: &str) -> ExitCode {

@@ -6,7 +6,7 @@ use crate::{
     world::{World, said, utf8},
 };
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 #[test]
 fn a_read_leaves_a_signed_entry_and_the_verification_accepts_it() {
@@ -242,6 +242,33 @@ fn doctor_shows_the_process_that_records_and_a_head_to_keep_and_makes_no_ledger(
     fs::write(&kept, head.to_string()).expect("ours");
     let (code, said) = world.verify(&["--since", utf8(&kept)]);
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// What keeps calls from being recorded is said before the first call, too, and still nothing is made.
+#[test]
+fn doctor_names_a_key_or_a_directory_that_the_first_call_would_fail_at() {
+    let world = World::new();
+    let key = world.place.at("key.pem");
+    fs::write(&key, "no key").expect("ours");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("ours");
+    let open = world.place.at("open");
+    fs::create_dir(&open).expect("ours");
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).expect("ours");
+    for (flag, value, word) in [
+        ("--audit-sign-key", key.clone(), "not a PEM"),
+        ("--audit-ledger", open.join("mcp.jsonl"), "755"),
+        ("--audit-ledger", key.join("below/mcp.jsonl"), "ot a directory"),
+    ] {
+        for (mode, status) in [("required", 2), ("best-effort", 1), ("off", 0)] {
+            let arguments = ["doctor", "--json", "--audit", mode, flag, utf8(&value)];
+            let output = world.start().cwd(&world.repo).arguments(&arguments).output();
+            let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert_eq!(output.status.code(), Some(status), "{flag} {mode}: {}", report["reasons"]);
+            let problem = report["audit"]["facts"]["problem"].as_str().unwrap_or_default();
+            assert_eq!(problem.contains(word), mode != "off", "{flag} {mode}: {problem}");
+        }
+    }
+    assert!(fs::read_dir(&open).expect("ours").next().is_none() && !world.place.home().join(".local").exists());
 }
 
 #[test]

@@ -58,6 +58,35 @@ pub fn open_directory(path: &Path) -> Result<DiskDirectory, PlaceError> {
     Ok(DiskDirectory { directory, name, lock })
 }
 
+/// Whether [`open_directory`] would fail at what is there now; makes nothing.
+///
+/// # Errors
+/// [`PlaceError`], as it would be.
+pub fn check_directory(path: &Path) -> Result<(), PlaceError> {
+    path.file_name().and_then(|name| name.to_str()).ok_or(PlaceError::Name)?;
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let there = above.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
+    let Some(there) = there.into_iter().find(|dir| dir.symlink_metadata().is_ok()) else { return Ok(()) };
+    if there == above {
+        check_private(&above.canonicalize()?)?;
+    } else if !there.metadata()?.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
+    }
+    Ok(writable(there)?)
+}
+
+/// Whether files can be made in the directory `path`.
+#[cfg(unix)]
+fn writable(path: &Path) -> io::Result<()> {
+    use nix::unistd::{AccessFlags, access};
+    Ok(access(path, AccessFlags::W_OK | AccessFlags::X_OK)?)
+}
+
+#[cfg(not(unix))]
+fn writable(path: &Path) -> io::Result<()> {
+    if path.metadata()?.permissions().readonly() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+}
+
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
