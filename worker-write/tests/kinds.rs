@@ -6,7 +6,7 @@ mod support;
 
 use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::{Operation, Resolved};
-use std::{fs, process::Command};
+use std::fs;
 use support::{Bench, checkout, commit, rebase};
 
 /// Most of what can be done, once; afterwards the repository is sound.
@@ -57,9 +57,8 @@ fn sha_256() {
 
 #[test]
 fn refs_in_tables() {
-    let probe = tempfile::tempdir().expect("a temporary directory");
-    let made = Command::new("git").args(["init", "-q", "--ref-format=reftable"]).arg(probe.path()).output();
-    if !made.is_ok_and(|output| output.status.success()) {
+    let probe = Bench::empty();
+    if !probe.try_git(&["init", "-q", "--ref-format=reftable", "../probe"]).status.success() {
         eprintln!("SKIPPED: this git has no reftables");
         return;
     }

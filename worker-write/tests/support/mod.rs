@@ -4,7 +4,11 @@
 
 use bulkhead_contract::direct::Class;
 use bulkhead_ipc::edge::write::{Allowed, Done, Failed, Operation, Outcome, Programs};
-use bulkhead_worker_write::{git::Git, operations::perform};
+use bulkhead_worker_write::{
+    git::Git,
+    operations::perform,
+    programs::{self, Surroundings},
+};
 use std::{
     cell::Cell,
     ffi::OsStr,
@@ -12,6 +16,7 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -27,16 +32,17 @@ pub struct Bench {
     _directory: tempfile::TempDir,
 }
 
-/// The git that tests and operations run: the first of that name in `PATH`.
-fn program() -> PathBuf {
-    let path = std::env::var_os("PATH").expect("there is a PATH");
-    let found = std::env::split_paths(&path).map(|directory| directory.join("git")).find(|path| path.is_file());
-    found.expect("git is installed").canonicalize().expect("it was just found")
+/// The git that operations run, and its owner: the newest of this machine, as the server would choose it.
+fn found() -> &'static Programs {
+    static FOUND: OnceLock<Programs> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let around = Surroundings { path: std::env::var_os("PATH"), ..Surroundings::default() };
+        programs::find(&around).expect("a git that the server would take is installed")
+    })
 }
 
-fn exec_path() -> PathBuf {
-    let output = Command::new(program()).arg("--exec-path").output().expect("git runs");
-    PathBuf::from(OsStr::from_bytes(output.stdout.trim_ascii_end()))
+fn program() -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(&found().git))
 }
 
 fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
@@ -63,7 +69,7 @@ impl Bench {
             common_dir: bytes(root.join(".git")),
             roots: vec![bytes(&path)],
             locks: Some(bytes(path.join("locks"))),
-            programs: Programs { git: bytes(program()), exec_path: bytes(exec_path()), ..Programs::default() },
+            programs: found().clone(),
             pinned: vec![
                 ("user.name".to_owned(), "Op Erator".to_owned()),
                 ("user.email".to_owned(), "op@example.org".to_owned()),
