@@ -1,13 +1,25 @@
 //! What works in the jail, what a run does at its limits, and what nobody may ask.
 //! Trust: test code.
 
-use crate::house::{House, Place, becomes, hashing_in, notes, script};
+use crate::house::{House, Place, becomes, found, hashing_in, notes, script};
 use bulkhead_ipc::edge::{
     WorkerKind,
     launcher::{CLOSED_GATE, FromLauncher, ToLauncher},
     write::Operation,
 };
-use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+use std::{
+    fs,
+    io::Read as _,
+    net::{Ipv4Addr, TcpListener},
+    os::unix::fs::PermissionsExt as _,
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 type Case = (&'static str, fn());
 
@@ -19,6 +31,7 @@ pub const ALL: &[Case] = &[
     ("every_operation_works", operations),
     ("a_worktree_is_made_beside_the_repository", worktree),
     ("a_file_remote_is_fetched_and_pushed_to", file_remote),
+    ("a_remote_is_dialled_by_https_and_by_ssh", dialled),
     ("what_a_repository_says_of_its_author_counts_more", identity),
     ("much_in_and_much_out_at_once", both_ways),
     ("long_output_is_cut_and_told", cut),
@@ -110,6 +123,57 @@ fn file_remote() {
     // one that lies outside of the roots is out of reach
     place.git(&["remote", "set-url", "origin", far.to_str().expect("plain")]);
     house.failed(Operation::Fetch);
+}
+
+/// The programs for a network start, find names, and dial: a listener hears the first words of each.
+fn dialled() {
+    for (scheme, wanted, program) in [("https", &b"\x16\x03"[..], "git-remote-https"), ("ssh", b"SSH-2.0-", "ssh")] {
+        if !found().network_files.iter().any(|file| file.ends_with(program.as_bytes())) {
+            eprintln!("SKIPPED 1: no {program} here");
+            continue;
+        }
+        let place = Place::new();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = listener.local_addr().expect("it is bound").port();
+        // a name, so that it is looked up
+        place.git(&["remote", "add", "origin", &format!("{scheme}://localhost:{port}/a")]);
+        listener.set_nonblocking(true).expect("a socket");
+        // before there is a second thread
+        let house = place.serve();
+        let over = Arc::new(AtomicBool::new(false));
+        let heard = thread::spawn({
+            let over = Arc::clone(&over);
+            move || first_words(&listener, &over)
+        });
+        let ask = Operation::Push { branch: "git ls-remote origin".to_owned() };
+        let (_, said) = house.perform(WorkerKind::WriteNet, ask);
+        over.store(true, Ordering::SeqCst);
+        let heard = heard.join().expect("it does not panic");
+        if said[2].contains("No user exists for uid") {
+            eprintln!("SKIPPED 1: ssh does not know this user");
+            continue;
+        }
+        assert!(heard.starts_with(wanted), "{scheme}: {heard:?} {said:?}");
+        assert_ne!(said[0], "Some(0)", "nobody answered: {said:?}");
+    }
+}
+
+/// What the first connection says first; nothing, where none came before it was over.
+fn first_words(listener: &TcpListener, over: &AtomicBool) -> Vec<u8> {
+    loop {
+        match listener.accept() {
+            Ok((mut stream, _)) => {
+                let mut words = vec![0; 8];
+                stream.set_nonblocking(false).expect("a socket");
+                stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket");
+                let length = stream.read(&mut words).unwrap_or(0);
+                words.truncate(length);
+                return words;
+            }
+            Err(_) if over.load(Ordering::SeqCst) => return Vec::new(),
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 /// Every kind of change, and back.

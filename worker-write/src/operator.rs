@@ -30,6 +30,8 @@ const PASSED: &[&str] = &[
 const NETWORK_SECTIONS: &[&str] = &["credential", "http", "url"];
 /// Bytes of a value at most; a longer one is dropped.
 const MAX_VALUE: usize = 1_024;
+/// Files that are included for one repository at most.
+const MAX_INCLUDED: usize = 8;
 /// Settings at most.
 const MAX_SETTINGS: usize = 200;
 
@@ -67,6 +69,15 @@ pub struct Home {
 /// # Errors
 /// Why git does not say.
 pub fn read(programs: &Programs, home: &Home) -> Result<Own, String> {
+    read_for(programs, home, None)
+}
+
+/// The same with files that are included for the repository whose canonical git directory this is (`includeIf.gitdir`). Other
+/// conditions are about what stands in the repository, and never hold here.
+///
+/// # Errors
+/// Why git does not say.
+pub fn read_for(programs: &Programs, home: &Home, git_dir: Option<&Path>) -> Result<Own, String> {
     let mut environment: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
     set("HOME", home.home.clone().unwrap_or_else(|| "/nonexistent".into()).into());
@@ -78,29 +89,129 @@ pub fn read(programs: &Programs, home: &Home) -> Result<Own, String> {
     }
     // no repository is looked for: the root directory may be one
     set("GIT_DIR", "/nonexistent".into());
-    let words = ["config", "--list", "--null", "--show-scope", "--includes"];
-    let said = ask(&path(&programs.git), &words, &environment)?;
-    Ok(Own::of(&entries(&said), home))
+    let git = path(&programs.git);
+    let listed = |more: &[&str]| -> Result<Vec<Entry>, String> {
+        let words = ["config", "--list", "--null", "--show-scope", "--show-origin", "--includes"];
+        Ok(entries(&ask(&git, &[&words, more].concat(), &environment)?))
+    };
+    let mut all = Vec::new();
+    let mut included = 0;
+    for entry in listed(&[])?.into_iter().filter(|entry| matches!(entry.scope.as_str(), "system" | "global")) {
+        let file = git_dir.and_then(|git_dir| entry.included_for(git_dir, home));
+        all.push(entry);
+        // a file that is not there counts as an empty one, as to git
+        if let Some(file) = file.filter(|file| file.is_file()).filter(|_| included < MAX_INCLUDED) {
+            included += 1;
+            all.extend(listed(&["--file", file.to_str().unwrap_or_default()])?);
+        }
+    }
+    Ok(Own::of(&all, home))
 }
 
-/// Scope, key, value; keys as git shows them, with section and last part in lower case.
-fn entries(said: &[u8]) -> Vec<(String, String, String)> {
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    scope: String,
+    /// The file that it stands in, where it stands in one.
+    file: Option<PathBuf>,
+    /// As git shows it, with section and last part in lower case.
+    key: String,
+    value: String,
+}
+
+impl Entry {
+    /// The file that this includes, where it includes one for a git directory.
+    fn included_for(&self, git_dir: &Path, home: &Home) -> Option<PathBuf> {
+        let condition = self.key.strip_prefix("includeif.")?.strip_suffix(".path")?;
+        let (pattern, fold) = match condition.split_once(':')? {
+            ("gitdir", pattern) => (pattern, false),
+            ("gitdir/i", pattern) => (pattern, true),
+            _ => return None,
+        };
+        let beside = self.file.as_ref()?.parent()?;
+        let mut pattern = match (pattern.strip_prefix("~/"), pattern.strip_prefix("./")) {
+            (Some(rest), _) => home.home.as_ref()?.join(rest).to_str()?.to_owned(),
+            (_, Some(rest)) => beside.join(rest).to_str()?.to_owned(),
+            _ if pattern.starts_with('/') => pattern.to_owned(),
+            _ => format!("**/{pattern}"),
+        };
+        if pattern.ends_with('/') {
+            pattern.push_str("**");
+        }
+        let mut name = git_dir.to_str()?.to_owned();
+        if fold {
+            (pattern, name) = (pattern.to_lowercase(), name.to_lowercase());
+        }
+        if !matches(pattern.as_bytes(), name.as_bytes()) {
+            return None;
+        }
+        match self.value.strip_prefix("~/") {
+            Some(rest) => Some(home.home.as_ref()?.join(rest)),
+            None => Some(beside.join(&self.value)),
+        }
+    }
+}
+
+/// Whether a path matches as in `.gitignore`: `*` and `?` stay within a name, `**` crosses names. Brackets match nothing.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    // where the latest star stands that may take in more, whether it crosses names, and how far it has
+    let (mut at, mut from, mut star) = (0, 0, None::<(usize, bool, usize)>);
+    let mut crossing = None::<(usize, bool, usize)>;
+    loop {
+        let rest = &pattern[at..];
+        if let Some(after) = rest.strip_prefix(b"**") {
+            // `**/` also matches no name at all
+            let after = after.strip_prefix(b"/").unwrap_or(after);
+            at = pattern.len() - after.len();
+            crossing = Some((at, true, from));
+            star = None;
+            continue;
+        }
+        match (rest.first(), name.get(from)) {
+            (Some(b'*'), _) => {
+                at += 1;
+                star = Some((at, false, from));
+                continue;
+            }
+            (None, None) => return true,
+            (Some(b'?'), Some(byte)) if *byte != b'/' => (at, from) = (at + 1, from + 1),
+            (Some(wanted), Some(byte)) if wanted == byte && *wanted != b'[' => (at, from) = (at + 1, from + 1),
+            _ => {
+                // the nearest star takes in one more
+                let inner = star.filter(|(_, _, taken)| name.get(*taken).is_some_and(|byte| *byte != b'/'));
+                let Some((after, crosses, taken)) = inner.or(crossing) else { return false };
+                if taken >= name.len() {
+                    return false;
+                }
+                (at, from) = (after, taken + 1);
+                if crosses {
+                    (crossing, star) = (Some((after, true, taken + 1)), None);
+                } else {
+                    star = Some((after, false, taken + 1));
+                }
+            }
+        }
+    }
+}
+
+/// Settings as they are listed: scope, origin, key and value, each ended by a null byte.
+fn entries(said: &[u8]) -> Vec<Entry> {
     let mut fields = said.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
     let mut entries = Vec::new();
-    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+    while let (Some(scope), Some(origin), Some(entry)) = (fields.next(), fields.next(), fields.next()) {
         // a key without a value means true
         let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
-        entries.push((scope, key.to_owned(), value.to_owned()));
+        let file = origin.strip_prefix("file:").map(PathBuf::from);
+        entries.push(Entry { scope, file, key: key.to_owned(), value: value.to_owned() });
     }
     entries
 }
 
 impl Own {
-    fn of(entries: &[(String, String, String)], home: &Home) -> Self {
+    fn of(entries: &[Entry], home: &Home) -> Self {
         let mut own = Self::default();
-        let own_scope = |scope: &str| matches!(scope, "system" | "global");
         let (mut excludes, mut attributes) = (None, None);
-        for (_, key, value) in entries.iter().filter(|(scope, ..)| own_scope(scope)) {
+        for Entry { key, value, .. } in entries {
             if value.len() > MAX_VALUE || value.contains(char::is_control) {
                 continue;
             }
@@ -247,6 +358,62 @@ mod tests {
         ];
         assert_eq!(pinned(&own), wanted);
         assert!(own.signs && own.ssh_command.as_deref() == Some("ssh -i key") && own.files.is_empty());
+    }
+
+    #[test]
+    fn patterns_match_as_git_matches_them() {
+        for (pattern, name, wanted) in [
+            ("/srv/work/**", "/srv/work/a/.git", true),
+            ("/srv/work/**", "/srv/works/a/.git", false),
+            ("/srv/work/a/.git", "/srv/work/a/.git", true),
+            ("/srv/*/.git", "/srv/a/.git", true),
+            ("/srv/*/.git", "/srv/a/b/.git", false),
+            ("**/work/**", "/srv/work/a/b/.git", true),
+            ("**/work/**", "/srv/working/a/.git", false),
+            ("**/a?c/**", "/x/abc/.git", true),
+            ("**/a?c/**", "/x/a/c/.git", false),
+            ("/srv/**/x/.git", "/srv/x/.git", true),
+            ("/srv/**/x/.git", "/srv/a/b/x/.git", true),
+            ("/s*v/w*k/**", "/srv/weak/x", true),
+            ("/[s]rv/**", "/srv/x", false),
+            ("", "/srv", false),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), wanted, "{pattern} {name}");
+        }
+        // many stars are tried one after the other, never all ways at once
+        assert!(!matches("*a".repeat(500).as_bytes(), "b".repeat(500).as_bytes()));
+        assert!(matches("*a".repeat(500).as_bytes(), "a".repeat(1_000).as_bytes()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_included_for_the_repository_counts_and_for_another_does_not() {
+        let keep = tempfile::tempdir().expect("a directory");
+        let dir = keep.path().canonicalize().expect("it is there");
+        let config = "[user]\n name = A\n email = private@x.y\n[includeIf \"gitdir:~/work/\"]\n path = of-work\n\
+                      [includeIf \"gitdir:play/\"]\n path = ~/of-play\n[includeIf \"onbranch:main\"]\n path = of-main\n";
+        let files =
+            [(".gitconfig", config), ("of-work", "[user]\n email = work@x.y\n"), ("of-play", "[user]\n name = B\n")];
+        for (name, text) in files {
+            fs::write(dir.join(name), text).expect("a file");
+        }
+        let programs = find(&Surroundings { path: std::env::var_os("PATH"), ..Surroundings::default() });
+        let programs = programs.expect("a git");
+        let moved = vec![("GIT_CONFIG_NOSYSTEM".to_owned(), "1".into())];
+        let home = Home { home: Some(dir.clone()), xdg_config_home: None, moved };
+        let last = |git_dir: Option<PathBuf>, key: &str| {
+            let own = read_for(&programs, &home, git_dir.as_deref()).expect("git says");
+            own.pinned.into_iter().rfind(|(found, _)| found == key).map(|(_, value)| value)
+        };
+        for (git_dir, name, email) in [
+            (None, "A", "private@x.y"),
+            (Some(dir.join("work/a/.git")), "A", "work@x.y"),
+            (Some(dir.join("play/a/.git")), "B", "private@x.y"),
+            (Some(dir.join("else/.git")), "A", "private@x.y"),
+        ] {
+            assert_eq!(last(git_dir.clone(), "user.name").as_deref(), Some(name), "{git_dir:?}");
+            assert_eq!(last(git_dir.clone(), "user.email").as_deref(), Some(email), "{git_dir:?}");
+        }
     }
 
     #[cfg(target_os = "linux")]
