@@ -7,6 +7,7 @@ use bulkhead_ipc::edge::{
     launcher::{CLOSED_GATE, FromLauncher, ToLauncher},
     write::Operation,
 };
+use bulkhead_worker_write::programs::{self, Surroundings};
 use std::{
     fs,
     io::Read as _,
@@ -32,6 +33,7 @@ pub const ALL: &[Case] = &[
     ("a_worktree_is_made_beside_the_repository", worktree),
     ("a_file_remote_is_fetched_and_pushed_to", file_remote),
     ("a_remote_is_dialled_by_https_and_by_ssh", dialled),
+    ("an_operators_own_filter_runs_where_it_is_allowed", filtered),
     ("what_a_repository_says_of_its_author_counts_more", identity),
     ("much_in_and_much_out_at_once", both_ways),
     ("long_output_is_cut_and_told", cut),
@@ -208,6 +210,27 @@ fn operations() {
     house.done(Operation::DeleteTag { name: text("v1") });
     assert_eq!(place.git(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"]), "refs/heads/main");
     assert_eq!(place.git(&["fsck", "--strict", "--no-dangling"]), "");
+}
+
+fn filtered() {
+    let place = Place::new();
+    fs::write(place.at("repo/.gitattributes"), "*.up filter=up\n").expect("a file");
+    place.git(&["add", ".gitattributes"]);
+    place.git(&["commit", "-q", "-m", "attributes"]);
+    // the repository's own of the same name is not the one
+    place.git(&["config", "filter.up.clean", "false"]);
+    fs::write(place.at("repo/a.up"), "text\n").expect("a file");
+    let around = Surroundings { path: Some("/usr/bin:/bin".into()), ..Surroundings::default() };
+    let mut allowed = place.allowed();
+    allowed.filters = true;
+    let filters = [("filter.up.clean".to_owned(), "tr a-z A-Z".to_owned())];
+    let filters = programs::with_filters(&mut allowed.programs, &filters, &around).expect("every system has it");
+    allowed.pinned.extend(filters);
+    let commit = || Operation::Commit { paths: vec!["a.up".to_owned()], message: "up".to_owned(), allow_empty: false };
+    place.git(&["-c", "filter.up.clean=", "add", "-N", "a.up"]);
+    place.serve().failed(commit());
+    House::new(Some(allowed)).done(commit());
+    assert_eq!(place.git(&["cat-file", "blob", "HEAD:a.up"]), "TEXT");
 }
 
 fn identity() {

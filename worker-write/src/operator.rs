@@ -44,6 +44,8 @@ pub struct Own {
     pub signs: bool,
     /// `core.sshCommand`.
     pub ssh_command: Option<String>,
+    /// `filter.*`, for `--filters user`: see [`crate::programs::with_filters`].
+    pub filters: Vec<(String, String)>,
     /// Files that every Git reads because of what is pinned: ignored and attributed paths.
     pub files: Vec<Vec<u8>>,
     /// Files that fetch and push read besides: stored credentials, certificates.
@@ -222,6 +224,7 @@ impl Own {
                 "core.excludesfile" => excludes = Some(value.clone()),
                 "core.attributesfile" => attributes = Some(value.clone()),
                 "credential.helper" => own.helper(value, home),
+                key if section == "filter" => own.filters.push((key.to_owned(), value.clone())),
                 key if PASSED.contains(&key) => own.pin(key, value),
                 key if NETWORK_SECTIONS.contains(&section) => own.of_network(key, value, home),
                 _ => {}
@@ -230,6 +233,7 @@ impl Own {
         own.named("core.excludesFile", excludes, "ignore", home);
         own.named("core.attributesFile", attributes, "attributes", home);
         own.pinned.truncate(MAX_SETTINGS);
+        own.filters.truncate(MAX_SETTINGS);
         own
     }
 
@@ -357,6 +361,7 @@ mod tests {
             "core.attributesFile=/dev/null",
         ];
         assert_eq!(pinned(&own), wanted);
+        assert_eq!(own.filters, [("filter.x.clean".to_owned(), "evil".to_owned())], "kept apart");
         assert!(own.signs && own.ssh_command.as_deref() == Some("ssh -i key") && own.files.is_empty());
     }
 

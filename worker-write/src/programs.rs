@@ -140,6 +140,55 @@ pub fn find(around: &Surroundings) -> Result<Programs, Unfit> {
     })
 }
 
+/// Adds what the operator's own filters run, and the shell by which Git starts them, to what every Git may execute; gives the
+/// filters with each program by its absolute path, since `PATH` leads nowhere there. For `--filters user`.
+///
+/// # Errors
+/// [`Unfit::Unusable`] with the filter whose program is not found, or whose command is more than a program and its words.
+pub fn with_filters(
+    programs: &mut Programs,
+    filters: &[(String, String)],
+    around: &Surroundings,
+) -> Result<Vec<(String, String)>, Unfit> {
+    let mut files: BTreeSet<PathBuf> = programs.files.iter().map(|file| from_bytes(file)).collect();
+    let mut settled = Vec::new();
+    for (key, value) in filters {
+        let runs = ["clean", "smudge", "process"].contains(&key.rsplit('.').next().unwrap_or_default());
+        if !runs || value.trim().is_empty() {
+            settled.push((key.clone(), value.clone()));
+            continue;
+        }
+        let failed = |why: &str| Unfit::Unusable(format!("{key} of your own configuration: {why}"));
+        let (program, words) = value.trim().split_once(' ').unwrap_or((value.trim(), ""));
+        let plain = |word: &str| word.chars().all(|c| c.is_alphanumeric() || "/._+-%=, ".contains(c));
+        if !plain(program) || !plain(words) {
+            return Err(failed("only a program and plain words are run"));
+        }
+        let real = which(program, around).ok_or_else(|| failed("its program is not found"))?;
+        if around.roots.iter().any(|root| real.starts_with(root)) {
+            return Err(failed("its program lies beneath a root, where an agent may have put it"));
+        }
+        let named =
+            real.to_str().filter(|path| plain(path) && !path.contains(' ')).ok_or_else(|| failed("its path"))?;
+        add(&mut files, &real)?;
+        add(&mut files, Path::new(SHELL))?;
+        settled.push((key.clone(), format!("{named} {words}").trim_end().to_owned()));
+    }
+    programs.files = files.iter().map(bytes).collect();
+    Ok(settled)
+}
+
+/// Where a program lies, links resolved.
+fn which(program: &str, around: &Surroundings) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Path::new(program).is_absolute().then(|| Path::new(program).canonicalize().ok())?;
+    }
+    let path = around.path.clone().unwrap_or_default();
+    let dirs = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).take(MAX_PATH);
+    let all = dirs.filter_map(|dir| dir.join(program).canonicalize().ok());
+    all.into_iter().find(|file| file.is_file())
+}
+
 /// The git that was named, else the newest.
 fn git(around: &Surroundings) -> Result<Candidate, Unfit> {
     if let Some(named) = &around.named {
@@ -364,6 +413,27 @@ mod tests {
         let path = std::env::join_paths([Path::new("relative"), &bin]).expect("no colon in it");
         let around = Surroundings { path: Some(path), ..Surroundings::default() };
         assert_eq!(git(&around), Ok(((99, 0), new)), "the newest, its link resolved");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn filters_name_their_programs_by_path_or_are_refused() {
+        let mut programs = Programs::default();
+        let around = Surroundings { path: Some("/usr/bin:/bin".into()), ..Surroundings::default() };
+        let of = |key: &str, value: &str| (format!("filter.x.{key}"), value.to_owned());
+        let asked = [of("clean", "tr a-z A-Z"), of("required", "true"), of("smudge", "")];
+        let settled = with_filters(&mut programs, &asked, &around).expect("it is there");
+        let tr = which("tr", &around).expect("every system has it");
+        assert_eq!(settled[0].1, format!("{} a-z A-Z", tr.display()));
+        assert_eq!(settled[1..], asked[1..]);
+        let shell = bytes(Path::new(SHELL).canonicalize().expect("a shell"));
+        assert!(programs.files.contains(&bytes(&tr)) && programs.files.contains(&shell));
+        for value in ["tr a b; evil", "$(evil)", "no-such-program-here", "./tr"] {
+            let refused = with_filters(&mut Programs::default(), &[of("clean", value)], &around);
+            assert!(matches!(refused, Err(Unfit::Unusable(_))), "{value}");
+        }
+        let around = Surroundings { roots: vec!["/usr".into()], ..around };
+        assert!(with_filters(&mut Programs::default(), &asked, &around).is_err(), "beneath a root");
     }
 
     #[test]
