@@ -334,6 +334,47 @@ mod tests {
         }
     }
 
+    /// A filter around this process that answers a call by itself, as container profiles do.
+    fn answers(call: libc::c_long, errno: i32) -> Result<(), String> {
+        use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+        let rules = [(call, vec![])].into_iter().collect();
+        let host = seccomp::host().map_err(|missing| missing.to_string())?;
+        SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno.cast_unsigned()), host)
+            .and_then(BpfProgram::try_from)
+            .map_err(|error| error.to_string())
+            .and_then(|program| seccomp::install(&program).map_err(|missing| missing.to_string()))
+    }
+
+    #[test]
+    fn a_machine_without_a_layer_is_found_out_and_nothing_goes_on() {
+        let place = place();
+        let files: &[&str] = &["files-outside-roots", "writes", "exec"];
+        for (call, errno, wanted) in [
+            (libc::SYS_landlock_create_ruleset, libc::ENOSYS, files),
+            (libc::SYS_landlock_create_ruleset, libc::EPERM, files),
+            // one that only says yes
+            (libc::SYS_landlock_restrict_self, 0, files),
+            (libc::SYS_seccomp, libc::EPERM, &["network-tcp", "network-udp", "network-unix", "network-other"]),
+        ] {
+            passes(|| {
+                early()?;
+                answers(call, errno)?;
+                let short = WriteJail::begin(&place.whole(), Network::None, true, true).err().ok_or("went on")?;
+                let missing: Vec<_> = short.enforced.missing().map(|row| row.capability).collect();
+                ensure(wanted.iter().all(|row| missing.contains(row)), format!("{call} {errno}: {missing:?}"))
+            });
+            // asked for as well as it goes, it goes on and says the same
+            passes(|| {
+                early()?;
+                answers(call, errno)?;
+                let jail = WriteJail::begin(&place.whole(), Network::None, true, false);
+                let enforced = jail.map(|jail| jail.so_far()).map_err(|short| format!("{short:?}"))?;
+                let missing: Vec<_> = enforced.missing().map(|row| row.capability).collect();
+                ensure(wanted.iter().all(|row| missing.contains(row)), format!("{call} {errno}: {missing:?}"))
+            });
+        }
+    }
+
     #[test]
     fn a_program_cannot_leave_the_group_by_which_it_is_ended() {
         passes(|| {
