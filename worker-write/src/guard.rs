@@ -96,8 +96,8 @@ impl Guard {
         Ok(())
     }
 
-    /// Compares, and undoes all where anything changed that the operation does not explain; `explained` are beginnings of
-    /// keys of the configuration.
+    /// Compares, and undoes all where anything changed that the operation does not explain; `explained` are keys of
+    /// the configuration, or sections of it with a dot at the end.
     pub(crate) fn after(&self, repo: &Repo<'_>, explained: &[String]) -> Step<()> {
         let changes = self.changes();
         let mut unexplained = Vec::new();
@@ -145,10 +145,19 @@ impl Guard {
         };
         let (before, now) = (list(before)?, list(now)?);
         let mut keys: Vec<_> = gone(&before, &now).chain(gone(&now, &before)).collect();
-        keys.retain(|key| !explained.iter().any(|beginning| key.starts_with(beginning.as_str())));
+        keys.retain(|key| !explained.iter().any(|explained| explains(explained, key)));
         keys.sort_unstable();
         keys.dedup();
         Ok(keys.into_iter().map(|key| format!("{key} in {}", path.display())).collect())
+    }
+}
+
+/// Whether a key is the one that is explained, or one of a section, whose name ends in a dot, and not of a longer one.
+fn explains(explained: &str, key: &str) -> bool {
+    match key.strip_prefix(explained) {
+        Some("") => true,
+        Some(name) => explained.ends_with('.') && !name.contains('.'),
+        None => false,
     }
 }
 
@@ -192,4 +201,18 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     io::Write::write_all(&mut file, bytes)?;
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_explains_its_own_keys_and_no_other_section() {
+        assert!(explains("branch.a.", "branch.a.remote") && explains("branch.a.merge", "branch.a.merge"));
+        for key in ["branch.a.b.remote", "branch.ab.remote", "core.pager"] {
+            assert!(!explains("branch.a.", key), "{key}");
+        }
+        assert!(!explains("branch.a.merge", "branch.a.mergeoptions"));
+    }
 }

@@ -122,12 +122,11 @@ fn locked(found: &[Leftover]) -> Box<Failed> {
     )
 }
 
-/// Lock files that are there after a Git was ended: told with the failure, as that Git can no longer remove them.
-pub(crate) fn after_an_end(git_dir: &Path, common_dir: &Path) -> Option<String> {
+/// A sentence that names the lock files that there are.
+pub(crate) fn now(git_dir: &Path, common_dir: &Path) -> Option<String> {
     let found = find(git_dir, common_dir);
     let names: Vec<_> = found.iter().map(|it| it.path.display().to_string()).collect();
-    let several = if names.len() == 1 { "a lock file" } else { "lock files" };
-    (!names.is_empty()).then(|| format!("It left {several}: {}.", named(&names)))
+    (!names.is_empty()).then(|| format!("These lock files of Git are there now: {}.", named(&names)))
 }
 
 fn readable(age: Duration) -> String {

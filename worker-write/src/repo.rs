@@ -9,10 +9,12 @@ use crate::{
 use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::Allowed;
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 /// Bytes of arguments in one run of Git at most; the system's own limit is 2 MiB with the environment.
@@ -30,6 +32,8 @@ pub(crate) struct Repo<'a> {
     pub(crate) root: PathBuf,
     pub(crate) git_dir: PathBuf,
     pub(crate) common_dir: PathBuf,
+    /// The restore point that the operation made last, of whichever working tree.
+    pub(crate) point: Rc<RefCell<Option<String>>>,
     /// Global arguments besides those that Git is always given.
     globals: Vec<OsString>,
 }
@@ -71,6 +75,7 @@ impl<'a> Repo<'a> {
             root: path(&allowed.root),
             git_dir: path(&allowed.git_dir),
             common_dir: path(&allowed.common_dir),
+            point: Rc::default(),
             globals: Vec::new(),
         }
     }
@@ -90,6 +95,7 @@ impl<'a> Repo<'a> {
             root: root.to_owned(),
             git_dir: git_dir.to_owned(),
             common_dir: self.common_dir.clone(),
+            point: Rc::clone(&self.point),
             globals,
         }
     }

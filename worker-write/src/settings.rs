@@ -122,7 +122,14 @@ impl Settings {
         }
         // the operator's own come last, so that switching the repository's off does not take them along
         if repo.allowed.filters {
-            pins.extend(pinned(repo, "filter."));
+            let own = pinned(repo, "filter.");
+            // one that fails must not have raw bytes pass in its place
+            let required = own.iter().filter_map(|pin| {
+                let (key, _) = pin.split_once('=')?;
+                Some(format!("{}.required=true", key.rsplit_once('.')?.0))
+            });
+            let required: Vec<_> = required.collect();
+            pins.extend(own.into_iter().chain(required));
         }
         Ok(pins)
     }
@@ -164,6 +171,13 @@ pub(crate) fn emptied(key: &str, value: &str) -> Step<String> {
 pub(crate) fn pinned(repo: &Repo<'_>, section: &str) -> Vec<String> {
     let of = |key: &str| key.to_ascii_lowercase().starts_with(section);
     repo.allowed.pinned.iter().filter(|(key, _)| of(key)).map(|(key, value)| format!("{key}={value}")).collect()
+}
+
+/// Whether a filter of that name is the operator's own, and may run.
+pub(crate) fn filter_runs(repo: &Repo<'_>, name: &str) -> bool {
+    let is =
+        |key: &str| ["clean", "process"].iter().any(|what| key.eq_ignore_ascii_case(&format!("filter.{name}.{what}")));
+    repo.allowed.filters && repo.allowed.pinned.iter().any(|(key, _)| is(key))
 }
 
 /// The last value of one of the operator's own settings.

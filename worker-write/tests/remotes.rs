@@ -241,6 +241,8 @@ fn pointers_of_lfs_are_not_pushed_alone() {
     let failed = bench.refused(&push("main"), Class::Refused);
     assert!(failed.reason.contains("x.big") && !failed.reason.contains("y.txt"), "{failed:#?}");
     bench.allowed.filters = true;
+    bench.refused(&push("main"), Class::Refused);
+    bench.allowed.pinned.push(("filter.lfs.clean".into(), "git-lfs clean -- %f".into()));
     bench.done(&push("main"));
 }
 

@@ -197,3 +197,29 @@ fn a_damaged_repository_is_told_as_such() {
     let Outcome::Failed(failed) = bench.perform(&checkout("v1")) else { panic!("it cannot be read") };
     assert!(failed.reason.contains("config"), "{failed:#?}");
 }
+
+#[test]
+fn what_a_git_that_was_killed_left_is_told_with_the_way_back() {
+    let mut bench = Bench::honest();
+    // a Git that is killed in the middle
+    let real = String::from_utf8(bench.allowed.programs.git.clone()).expect("UTF-8");
+    let (fake, lock) = (bench.beside("git"), bench.git_dir().join("index.lock"));
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *' checkout '*) : > {}; kill -9 $$;; esac\nexec {real} \"$@\"\n",
+        lock.display()
+    );
+    fs::write(&fake, script).expect("ours");
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).expect("ours");
+    bench.allowed.programs.git = fake.to_str().expect("UTF-8").as_bytes().to_vec();
+    bench.write("untracked", "mine\n");
+    let failed = bench.refused(&checkout("side"), Class::Failed);
+    assert!(failed.reason.contains("index.lock"), "{failed:#?}");
+    let point = failed.restore_point.clone().expect("it was made before");
+    bench.allowed.programs.git = real.into_bytes();
+    bench.refused(&checkout("side"), Class::Locked);
+    fs::remove_file(&lock).expect("it was left");
+    bench.git(&["checkout", "-q", "side"]);
+    fs::remove_file(bench.at("untracked")).expect("ours");
+    bench.done(&Operation::Restore { id: point });
+    assert_eq!((bench.read("untracked").as_str(), bench.id("HEAD")), ("mine\n", bench.id("main")));
+}

@@ -72,11 +72,9 @@ pub(super) fn delete(repo: &Repo<'_>, name: &str, force: bool) -> Step<Done> {
     let point = restore::make(repo, "repo_delete_branch", Some((&full, &tip)))?;
     let run = repo.call(["update-ref", "--no-deref", "-d", &full, &tip]).run()?;
     if run.code != Some(0) {
-        let mut failed = git_failed(&format!("The branch {} could not be deleted.", shown(name)), &run);
-        failed.restore_point = Some(point.id);
-        return Err(failed);
+        return Err(git_failed(&format!("The branch {} could not be deleted.", shown(name)), &run));
     }
-    let mut done = Done { restore_point: Some(point.id), id: Some(tip), notes: point.notes, ..Done::default() };
+    let mut done = Done { id: Some(tip), notes: point.notes, ..Done::default() };
     done.notes.extend(forget_settings(repo, name)?);
     Ok(done)
 }

@@ -47,7 +47,7 @@ pub(super) fn checkout(repo: &Repo<'_>, settings: &Settings, reference: &str) ->
         "--no-recurse-submodules",
         "--no-progress",
     ]);
-    let mut done = Done { restore_point: Some(point.id.clone()), notes: point.notes, ..Done::default() };
+    let mut done = Done { notes: point.notes, ..Done::default() };
     match &target {
         Target::Branch(name) => call = call.args([name.as_str(), "--"]),
         Target::Commit(id) => {
@@ -67,7 +67,6 @@ pub(super) fn checkout(repo: &Repo<'_>, settings: &Settings, reference: &str) ->
         {
             failed.reason.push_str(&format!("\nIn the way: {}.", named(&overlap(repo, &head, to)?)));
         }
-        failed.restore_point = Some(point.id);
         return Err(failed);
     }
     done.id = repo.commit("HEAD")?;

@@ -7,7 +7,7 @@ use crate::{
     leftover::Scratch,
     repo::{Head, Repo, lossy},
     restore,
-    settings::Settings,
+    settings::{self, Settings},
     standing,
 };
 use bulkhead_contract::direct::{Class, OperationState};
@@ -51,15 +51,7 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
     unfiltered(repo, &changed)?;
 
     let point = restore::make(repo, "repo_commit", None)?;
-    let outcome = run(repo, asked, &paths);
-    let mut done = match outcome {
-        Ok(done) => done,
-        Err(mut failed) => {
-            failed.restore_point = Some(point.id);
-            return Err(failed);
-        }
-    };
-    done.restore_point = Some(point.id);
+    let mut done = run(repo, asked, &paths)?;
     done.notes.extend(point.notes);
     done.hooks_skipped = hooks::skipped(repo, settings, HOOKS);
     Ok(done)
@@ -132,10 +124,8 @@ fn conflict(reason: String) -> Box<bulkhead_ipc::edge::write::Failed> {
 
 /// Refuses paths that a filter would have to convert: without it, what is committed would not be what is meant.
 fn unfiltered(repo: &Repo<'_>, changed: &[Vec<u8>]) -> Step<()> {
-    if repo.allowed.filters {
-        return Ok(());
-    }
-    let filtered = repo.attributes("filter", changed)?;
+    let mut filtered = repo.attributes("filter", changed)?;
+    filtered.retain(|_, filter| !settings::filter_runs(repo, filter));
     match filtered.first_key_value() {
         None => Ok(()),
         Some((path, filter)) => refused(
@@ -146,7 +136,7 @@ fn unfiltered(repo: &Repo<'_>, changed: &[Vec<u8>]) -> Step<()> {
                 shown(filter),
                 filtered.len()
             ),
-            "Commit these paths with Git itself, or have the operator start the server with --filters user.",
+            "Commit these paths with Git itself, or have the operator allow a filter of their own with --filters user.",
         ),
     }
 }
@@ -168,8 +158,8 @@ fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Done> {
             "--no-gpg-sign",
             "--no-status",
             "--no-post-rewrite",
+            "--no-verify",
         ])
-        .args(hooks::verify(repo))
         .args(asked.allow_empty.then_some("--allow-empty"))
         .args(["--pathspec-from-file=-", "--pathspec-file-nul", "-F"])
         .arg(&file)

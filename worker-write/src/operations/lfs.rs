@@ -4,6 +4,7 @@
 use crate::{
     failure::{Step, failed, named, refused},
     repo::{Repo, fields, lossy},
+    settings::filter_runs,
 };
 use bulkhead_contract::direct::Class;
 use std::collections::BTreeSet;
@@ -13,9 +14,9 @@ const MAX_PATHS: usize = 200_000;
 /// How a pointer begins.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// Refuses a tip that brings new pointers, unless the operator's own filters run.
+/// Refuses a tip that brings new pointers, unless the operator's own filter runs.
 pub(super) fn has_no_pointers(repo: &Repo<'_>, tip: &str, remote: &str) -> Step<()> {
-    if repo.allowed.filters {
+    if filter_runs(repo, "lfs") {
         return Ok(());
     }
     let listing = repo

@@ -55,19 +55,15 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
 
     let guard = Guard::before(&repo.git_dir, &repo.common_dir);
     let result = done(operation, repo, &settings);
-    let point = match &result {
-        Ok(done) => done.restore_point.clone(),
-        Err(failed) => failed.restore_point.clone(),
-    };
     let looked = guard.after(repo, &explained(operation));
     match (result, looked) {
         (Ok(mut done), Ok(())) => {
             done.state = done.state.or_else(|| Some(repo.state()));
+            done.restore_point = repo.point.take();
             Ok(done)
         }
         (Err(failed), Ok(())) => Err(failed),
         (result, Err(mut foul)) => {
-            foul.restore_point = point;
             if let Err(failed) = result {
                 foul.reason.push_str(&format!(" The operation itself failed too: {}", shown(&failed.reason)));
             }
@@ -102,13 +98,14 @@ fn done(operation: &Operation, repo: &mut Repo<'_>, settings: &Settings) -> Step
     }
 }
 
-/// Keys of the configuration that an operation may change: their beginnings.
+/// Keys of the configuration that an operation may change; one that ends in a dot stands for all that it begins.
 fn explained(operation: &Operation) -> Vec<String> {
+    let follows = |branch: &String| vec![format!("branch.{branch}.remote"), format!("branch.{branch}.merge")];
     match operation {
-        Operation::Push { branch } => vec![format!("branch.{branch}.")],
+        Operation::Push { branch } => follows(branch),
+        Operation::Checkout { reference } => follows(reference),
         Operation::DeleteBranch { name, .. } => vec![format!("branch.{name}.")],
         Operation::RenameBranch { old, new } => vec![format!("branch.{old}."), format!("branch.{new}.")],
-        Operation::Checkout { reference } => vec![format!("branch.{reference}.")],
         _ => Vec::new(),
     }
 }
@@ -127,10 +124,14 @@ fn within_bounds(mut done: Done) -> Done {
 /// The failure, with where the repository stands now.
 fn told(mut failed: Failed, repo: &Repo<'_>) -> Failed {
     failed.state = Some(repo.state());
-    if matches!(failed.class, Class::Timeout | Class::Cancelled) {
-        // that Git can no longer remove what it locked
-        failed.reason.extend(leftover::after_an_end(&repo.git_dir, &repo.common_dir).map(|said| format!(" {said}")));
-    } else if failed.unmerged.is_empty()
+    failed.restore_point = repo.point.take();
+    // there were none before, so a Git that was ended left them, and can no longer remove them
+    if failed.class != Class::Locked {
+        failed.reason.extend(leftover::now(&repo.git_dir, &repo.common_dir).map(|said| format!("\n{said}")));
+    }
+    let ended = matches!(failed.class, Class::Timeout | Class::Cancelled);
+    if failed.unmerged.is_empty()
+        && !ended
         && let Ok(mut unmerged) = repo.unmerged()
     {
         if unmerged.len() > MAX_LIST {

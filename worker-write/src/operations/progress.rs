@@ -48,12 +48,9 @@ pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
     restore::all_kept(&point, &overwritten)?;
     let run = repo.call(arguments).run()?;
     if run.code != Some(0) {
-        let mut failed = git_failed(&format!("Git could not give up {}.", standing::word(state)), &run);
-        failed.restore_point = Some(point.id);
-        return Err(failed);
+        return Err(git_failed(&format!("Git could not give up {}.", standing::word(state)), &run));
     }
     Ok(Done {
-        restore_point: Some(point.id),
         state: Some(repo.state()),
         id: repo.commit("HEAD")?,
         notes: point.notes,
@@ -96,9 +93,16 @@ pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
                 "Use git bisect itself, or repo_abort_in_progress.",
             ));
         }
-        OperationState::Merge => {
-            &["commit", "--quiet", "--no-edit", "--cleanup=strip", "--no-gpg-sign", "--no-status", "--no-post-rewrite"]
-        }
+        OperationState::Merge => &[
+            "commit",
+            "--quiet",
+            "--no-edit",
+            "--cleanup=strip",
+            "--no-gpg-sign",
+            "--no-status",
+            "--no-post-rewrite",
+            "--no-verify",
+        ],
         OperationState::Rebase => &["rebase", "--continue"],
         OperationState::ApplyMailbox => &["am", "--continue"],
         OperationState::CherryPick => &["cherry-pick", "--continue"],
@@ -107,11 +111,9 @@ pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
     may_go_on(repo, settings, state)?;
     let emptied = emptied(repo, state)?;
     let point = restore::make(repo, "repo_continue_in_progress", None)?;
-    let pass_by = if state == OperationState::Merge { hooks::verify(repo) } else { None };
-    let run = repo.call(verb).args(pass_by).run()?;
+    let run = repo.call(verb).run()?;
     let now = repo.state();
     let mut done = Done {
-        restore_point: Some(point.id.clone()),
         state: Some(now),
         id: repo.commit("HEAD")?,
         signed: Some(false),
@@ -134,7 +136,6 @@ pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
         failed.reason.push_str("\nWhat the step would change is there already, so it became empty.");
         failed.next = "repo_abort_in_progress gives it up; Git itself can skip the step.".to_owned();
     }
-    failed.restore_point = Some(point.id);
     Err(rebase::stopped(repo, failed))
 }
 

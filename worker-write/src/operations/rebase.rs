@@ -51,18 +51,22 @@ pub(super) fn rebase(repo: &Repo<'_>, settings: &Settings, onto: &str) -> Step<D
     let point = restore::make(repo, "repo_rebase", None)?;
     let run = repo
         .call(["rebase", "--merge", "--no-autostash", "--no-update-refs", "--no-autosquash", "--no-fork-point"])
-        .args(["--no-rebase-merges", "--no-stat", "--no-gpg-sign", "--no-rerere-autoupdate", "--empty=drop"])
-        .args(hooks::verify(repo))
+        .args([
+            "--no-rebase-merges",
+            "--no-stat",
+            "--no-gpg-sign",
+            "--no-rerere-autoupdate",
+            "--empty=drop",
+            "--no-verify",
+        ])
         .arg(&target)
         .run()?;
     if run.code != Some(0) {
-        let mut failed = git_failed(&format!("The rebase onto {} stopped.", shown(onto)), &run);
-        failed.restore_point = Some(point.id);
+        let failed = git_failed(&format!("The rebase onto {} stopped.", shown(onto)), &run);
         return Err(stopped(repo, failed));
     }
     let id = repo.commit("HEAD")?;
     let mut done = Done {
-        restore_point: Some(point.id),
         state: Some(OperationState::Clear),
         id: id.clone(),
         signed: (id.as_deref() != Some(&old)).then_some(false),

@@ -49,19 +49,11 @@ pub(super) fn resolve(repo: &Repo<'_>, path: &str, becomes: &Resolved, stages: &
     let others = if entry.is_some() { other_names(&unmerged, &wanted) } else { Vec::new() };
 
     let point = restore::make(repo, "repo_resolve_conflict", None)?;
-    let mut done = Done {
-        restore_point: Some(point.id.clone()),
-        conflicts_resolved: conflicts,
-        notes: point.notes,
-        ..Done::default()
-    };
-    let result = remove(repo, &others).and_then(|()| match &entry {
-        Some(entry) => put(repo, entry),
-        None => remove(repo, std::slice::from_ref(&wanted)),
-    });
-    if let Err(mut failed) = result {
-        failed.restore_point = Some(point.id);
-        return Err(failed);
+    let mut done = Done { conflicts_resolved: conflicts, notes: point.notes, ..Done::default() };
+    remove(repo, &others)?;
+    match &entry {
+        Some(entry) => put(repo, entry)?,
+        None => remove(repo, std::slice::from_ref(&wanted))?,
     }
     if !others.is_empty() {
         let names: Vec<_> = others.iter().map(|other| lossy(other)).collect();

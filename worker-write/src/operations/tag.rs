@@ -74,9 +74,7 @@ pub(super) fn delete(repo: &Repo<'_>, name: &str) -> Step<Done> {
     let point = restore::make(repo, "repo_tag_delete", Some((&full, &value)))?;
     let run = repo.call(["update-ref", "--no-deref", "-d", &full, &value]).run()?;
     if run.code != Some(0) {
-        let mut failed = git_failed(&format!("The tag {} could not be deleted.", shown(name)), &run);
-        failed.restore_point = Some(point.id);
-        return Err(failed);
+        return Err(git_failed(&format!("The tag {} could not be deleted.", shown(name)), &run));
     }
-    Ok(Done { restore_point: Some(point.id), id: Some(value), notes: point.notes, ..Done::default() })
+    Ok(Done { id: Some(value), notes: point.notes, ..Done::default() })
 }

@@ -137,7 +137,6 @@ pub(super) fn remove(repo: &Repo<'_>, path: &str, force: bool) -> Step<Done> {
             );
         }
         done.notes = point.notes;
-        done.restore_point = Some(point.id);
         let count = fields(&ignored).count();
         if count > 0 {
             done.notes.push(format!("{count} ignored files or directories went with it; no restore point holds them."));
@@ -145,9 +144,7 @@ pub(super) fn remove(repo: &Repo<'_>, path: &str, force: bool) -> Step<Done> {
     }
     let run = repo.call(["worktree", "remove"]).args(force.then_some("--force")).arg("--").arg(&place).run()?;
     if run.code != Some(0) {
-        let mut failed = git_failed(&format!("The working tree {} could not be removed.", shown(path)), &run);
-        failed.restore_point = done.restore_point;
-        return Err(failed);
+        return Err(git_failed(&format!("The working tree {} could not be removed.", shown(path)), &run));
     }
     Ok(done)
 }

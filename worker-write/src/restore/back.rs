@@ -41,17 +41,12 @@ pub(crate) fn back(repo: &Repo<'_>, id: &str) -> Step<Done> {
     let kept = moved.as_deref().zip(tip.as_deref());
     let point = make(repo, "repo_restore", kept)?;
     super::all_kept(&point, &overwritten)?;
-    let done = Done { restore_point: Some(point.id.clone()), notes: point.notes, ..Done::default() };
+    let done = Done { notes: point.notes, ..Done::default() };
     let way = Way { repo, id, empty: repo.empty_tree()?, scratch: Scratch::new(&repo.git_dir)? };
-    let result =
-        way.files(&worktree).and_then(|()| way.head(&message, &head, tip.as_deref())).and_then(|()| way.index());
-    match result {
-        Ok(()) => Ok(Done { id: message.head.clone(), ..noted(done, &message) }),
-        Err(mut failed) => {
-            failed.restore_point = Some(point.id);
-            Err(failed)
-        }
-    }
+    way.files(&worktree)?;
+    way.head(&message, &head, tip.as_deref())?;
+    way.index()?;
+    Ok(Done { id: message.head.clone(), ..noted(done, &message) })
 }
 
 /// What the way back cannot bring.

@@ -68,6 +68,7 @@ pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> 
         .call(["update-ref", "--stdin"])
         .stdin(orders)
         .all("The restore point could not be named. Nothing was done.")?;
+    repo.point.replace(Some(id.clone()));
 
     let mut notes = Vec::new();
     if let Err(why) = &untracked {
