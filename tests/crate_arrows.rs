@@ -92,6 +92,11 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 /// The one file that may dial by such a type: where there is no launcher, one process is all there is.
 const DIALS: &str = "worker-gateway/src/stream/elsewhere.rs";
 
+/// The files that may start programs: one run of Git in its jail; what the front door asks the operator's programs about
+/// themselves; the group that a program is kept in; a try that must fail.
+const RUNS: [&str; 4] =
+    ["worker-write/src/git.rs", "worker-write/src/asked.rs", "sandbox/src/program.rs", "sandbox/src/jail/tried.rs"];
+
 /// Types of the standard library that are a way to the network or to other processes.
 const SOCKETS: &[&str] = &["TcpStream", "TcpListener", "UdpSocket", "UnixStream", "UnixListener", "UnixDatagram"];
 
@@ -284,14 +289,16 @@ fn unsafe_code_lives_in_the_sandbox_and_is_forbidden_elsewhere() {
 }
 
 #[test]
-fn only_the_sandbox_starts_processes_and_nobody_runs_programs() {
+fn only_the_sandbox_starts_processes_and_only_git_is_run() {
     let mut faults = Vec::new();
     for path in sources().iter().filter(|path| is_product(path)) {
         let name = shown(path);
         for (number, line) in product_lines(&read(path)).enumerate() {
             let runs = line.contains("process::Command") || line.contains("Command::new(");
             let sockets = SOCKETS.iter().any(|name| line.contains(name));
-            if !line.trim_start().starts_with("//") && (runs || sockets && name != DIALS) {
+            if !line.trim_start().starts_with("//")
+                && (runs && !RUNS.contains(&name.as_str()) || sockets && name != DIALS)
+            {
                 faults.push(format!("{name}:{}: {}", number + 1, line.trim()));
             }
         }

@@ -9,7 +9,7 @@ use bulkhead_contract::{
 };
 use bulkhead_ipc::{
     chunk::split,
-    codec::{decode, encode, encode_answer},
+    codec::{self, decode, encode, encode_answer},
     edge::{
         WorkerKind,
         agents::{self, Found, Scan, ToAgents},
@@ -234,7 +234,7 @@ fn a_long_question_leaves_in_pieces_as_there_is_room() {
             assert_eq!(house.0.pieces.get().div_ceil(1 << 20), pieces, "{length} bytes");
         }
         // one beyond all limits is our own fault, and costs nothing but itself
-        ask(&writes, resolution(9 << 20)).await.expect_err("too long");
+        ask(&writes, resolution(codec::MAX_ANSWER)).await.expect_err("too long");
         ask(&writes, resolution(10)).await.expect("the next one");
         writes.close();
     });

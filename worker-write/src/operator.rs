@@ -368,13 +368,13 @@ mod tests {
     #[test]
     fn patterns_match_as_git_matches_them() {
         for (pattern, name, wanted) in [
-            ("/srv/work/**", "/srv/work/a/.git", true),
-            ("/srv/work/**", "/srv/works/a/.git", false),
-            ("/srv/work/a/.git", "/srv/work/a/.git", true),
+            ("/srv/jobs/**", "/srv/jobs/a/.git", true),
+            ("/srv/jobs/**", "/srv/jobsx/a/.git", false),
+            ("/srv/jobs/a/.git", "/srv/jobs/a/.git", true),
             ("/srv/*/.git", "/srv/a/.git", true),
             ("/srv/*/.git", "/srv/a/b/.git", false),
-            ("**/work/**", "/srv/work/a/b/.git", true),
-            ("**/work/**", "/srv/working/a/.git", false),
+            ("**/jobs/**", "/srv/jobs/a/b/.git", true),
+            ("**/jobs/**", "/srv/jobsite/a/.git", false),
             ("**/a?c/**", "/x/abc/.git", true),
             ("**/a?c/**", "/x/a/c/.git", false),
             ("/srv/**/x/.git", "/srv/x/.git", true),
@@ -395,10 +395,10 @@ mod tests {
     fn what_is_included_for_the_repository_counts_and_for_another_does_not() {
         let keep = tempfile::tempdir().expect("a directory");
         let dir = keep.path().canonicalize().expect("it is there");
-        let config = "[user]\n name = A\n email = private@x.y\n[includeIf \"gitdir:~/work/\"]\n path = of-work\n\
+        let config = "[user]\n name = A\n email = private@x.y\n[includeIf \"gitdir:~/jobs/\"]\n path = of-jobs\n\
                       [includeIf \"gitdir:play/\"]\n path = ~/of-play\n[includeIf \"onbranch:main\"]\n path = of-main\n";
         let files =
-            [(".gitconfig", config), ("of-work", "[user]\n email = work@x.y\n"), ("of-play", "[user]\n name = B\n")];
+            [(".gitconfig", config), ("of-jobs", "[user]\n email = jobs@x.y\n"), ("of-play", "[user]\n name = B\n")];
         for (name, text) in files {
             fs::write(dir.join(name), text).expect("a file");
         }
@@ -412,7 +412,7 @@ mod tests {
         };
         for (git_dir, name, email) in [
             (None, "A", "private@x.y"),
-            (Some(dir.join("work/a/.git")), "A", "work@x.y"),
+            (Some(dir.join("jobs/a/.git")), "A", "jobs@x.y"),
             (Some(dir.join("play/a/.git")), "B", "private@x.y"),
             (Some(dir.join("else/.git")), "A", "private@x.y"),
         ] {
