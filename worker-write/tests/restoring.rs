@@ -329,3 +329,25 @@ fn repositories_inside_are_told_and_left_alone() {
     assert!(failed.reason.contains("nested"), "{failed:#?}");
     assert_eq!(bench.read("nested/x"), "x\n");
 }
+
+#[test]
+fn a_change_that_no_time_tells_is_kept() {
+    let bench = Bench::honest();
+    // times of changes alone, as where a clock is coarse
+    bench.git(&["config", "core.trustctime", "false"]);
+    bench.git(&["config", "core.checkStat", "minimal"]);
+    bench.write("a.txt", "same size 1\n");
+    bench.git(&["add", "a.txt"]);
+    let time = bench.at("a.txt").metadata().and_then(|it| it.modified()).expect("it is there");
+    bench.write("a.txt", "same size 2\n");
+    for path in [bench.at("a.txt"), bench.git_dir().join("index")] {
+        fs::OpenOptions::new().write(true).open(path).and_then(|file| file.set_modified(time)).expect("ours");
+    }
+    let point = bench.done(&checkout("main")).restore_point.expect("made");
+    assert_eq!(bench.git(&["show", &format!("{PREFIX}{point}/worktree:a.txt")]), "same size 2");
+    bench.git(&["reset", "-q", "--hard"]);
+    bench.done(&restore(&point));
+    assert_eq!(bench.read("a.txt"), "same size 2\n");
+    assert_eq!(bench.git(&["show", ":a.txt"]), "same size 1");
+    assert_eq!(bench.git(&["diff", "--name-only"]), "a.txt");
+}

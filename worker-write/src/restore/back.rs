@@ -116,7 +116,7 @@ impl Way<'_, '_> {
     /// Tracked files, then untracked ones.
     fn files(&self, worktree: &str) -> Step<()> {
         let index = self.scratch.path("index");
-        match fs::copy(self.repo.git_dir.join("index"), &index) {
+        match make::copy(&self.repo.git_dir.join("index"), &index) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&error)),
             _ => {}
         }

@@ -11,7 +11,7 @@ use crate::{
 use bulkhead_contract::direct::Class;
 use std::{
     cell::RefCell,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs, io,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
@@ -142,13 +142,12 @@ impl<'r, 'a> Point<'r, 'a> {
     /// A tree with the index as a file, and with all that keeps its objects. The copy is left merged.
     fn index(&self) -> Step<String> {
         let original = self.repo.git_dir.join("index");
-        let raw = match fs::copy(&original, &self.index) {
-            Ok(_) => {
-                if is_split(&self.repo.git_dir) {
-                    // half of such an index is in a file that Git removes in time
-                    let whole = ["update-index", "--no-split-index", "--force-write-index"];
-                    self.on_index(whole).all("The index could not be copied.")?;
-                }
+        let raw = match copy(&original, &self.index) {
+            Ok(()) => {
+                // as one file, because half of a split one is in a file that Git removes in time; and written anew, so that
+                // Git marks the entries whose times prove nothing, which only the original's own time tells
+                let anew = ["update-index", "--no-split-index", "--force-write-index"];
+                self.on_index(anew).all("The index could not be copied. Nothing was done.")?;
                 Some(self.blobs(&[self.index.as_os_str().as_bytes().to_vec()])?.remove(0))
             }
             // `git init`, and nothing added yet
@@ -393,9 +392,11 @@ pub(super) fn quoted(path: &[u8]) -> Vec<u8> {
     line
 }
 
-fn is_split(git_dir: &Path) -> bool {
-    let names = fs::read_dir(git_dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.into_iter().any(|name: OsString| name.as_bytes().starts_with(b"sharedindex."))
+/// Copies an index with its time: an entry that is as young as the index may have changed since without a trace.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let time = from.metadata()?.modified()?;
+    fs::copy(from, to)?;
+    fs::OpenOptions::new().write(true).open(to)?.set_modified(time)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Box<bulkhead_ipc::edge::write::Failed> {
