@@ -336,13 +336,16 @@ fn a_change_that_no_time_tells_is_kept() {
     // times of changes alone, as where a clock is coarse
     bench.git(&["config", "core.trustctime", "false"]);
     bench.git(&["config", "core.checkStat", "minimal"]);
-    bench.write("a.txt", "same size 1\n");
-    bench.git(&["add", "a.txt"]);
-    let time = bench.at("a.txt").metadata().and_then(|it| it.modified()).expect("it is there");
-    bench.write("a.txt", "same size 2\n");
-    for path in [bench.at("a.txt"), bench.git_dir().join("index")] {
+    let time = std::time::SystemTime::now() - std::time::Duration::from_secs(100);
+    let at_that_time = |path: std::path::PathBuf| {
         fs::OpenOptions::new().write(true).open(path).and_then(|file| file.set_modified(time)).expect("ours");
-    }
+    };
+    bench.write("a.txt", "same size 1\n");
+    at_that_time(bench.at("a.txt"));
+    bench.git(&["add", "a.txt"]);
+    bench.write("a.txt", "same size 2\n");
+    at_that_time(bench.at("a.txt"));
+    at_that_time(bench.git_dir().join("index"));
     let point = bench.done(&checkout("main")).restore_point.expect("made");
     assert_eq!(bench.git(&["show", &format!("{PREFIX}{point}/worktree:a.txt")]), "same size 2");
     bench.git(&["reset", "-q", "--hard"]);
