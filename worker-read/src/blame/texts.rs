@@ -15,6 +15,8 @@ use std::{
 const MAX_TEXT: u64 = 32 << 20;
 /// Bytes of all versions that are kept.
 const MAX_HELD: usize = 48 << 20;
+/// How many they are at most: they are looked through one by one.
+const MAX_VERSIONS: usize = 32;
 /// Bytes of all different lines, from which on all is forgotten and begun anew.
 const MAX_LINES: usize = 48 << 20;
 
@@ -63,11 +65,11 @@ impl<'a> Texts<'a> {
         if let Some((_, text)) = self.held.iter().find(|(of, _)| *of == id) {
             return Ok(Rc::clone(text));
         }
-        let bytes = contents::blob(self.repo, &id, MAX_TEXT)?;
+        let bytes = contents::blob_in_passing(self.repo, &id, like.map_or(0, |like| like.bytes.len()), MAX_TEXT)?;
         let text = Rc::new(self.text(bytes, like));
         self.bytes += size(&text);
         self.held.push_front((id, Rc::clone(&text)));
-        while self.bytes > MAX_HELD
+        while (self.bytes > MAX_HELD || self.held.len() > MAX_VERSIONS)
             && self.held.len() > 2
             && let Some((_, old)) = self.held.pop_back()
         {
@@ -133,19 +135,21 @@ fn common(one: &[u8], two: &[u8]) -> (usize, usize) {
     (begin, tail.iter().position(|&byte| byte == b'\n').map_or(0, |at| end - at - 1))
 }
 
-const BLOCK: usize = 64;
+/// Bytes that are compared at once, the longest first: most of two versions is the same.
+const BLOCKS: [usize; 3] = [4_096, 64, 1];
 
 fn common_begin(one: &[u8], two: &[u8]) -> usize {
-    let blocks = one.chunks(BLOCK).zip(two.chunks(BLOCK)).take_while(|(a, b)| a == b && a.len() == BLOCK).count();
-    let same = one[blocks * BLOCK..].iter().zip(&two[blocks * BLOCK..]).take_while(|(a, b)| a == b).count();
-    blocks * BLOCK + same
+    BLOCKS.iter().fold(0, |done, &block| {
+        let (one, two) = (one[done..].chunks_exact(block), two[done..].chunks_exact(block));
+        done + one.zip(two).take_while(|(a, b)| a == b).count() * block
+    })
 }
 
 fn common_end(one: &[u8], two: &[u8]) -> usize {
-    let blocks = one.rchunks(BLOCK).zip(two.rchunks(BLOCK)).take_while(|(a, b)| a == b && a.len() == BLOCK).count();
-    let rest = |text: &'_ [u8]| text.len() - blocks * BLOCK;
-    let (one, two) = (&one[..rest(one)], &two[..rest(two)]);
-    blocks * BLOCK + one.iter().rev().zip(two.iter().rev()).take_while(|(a, b)| a == b).count()
+    BLOCKS.iter().fold(0, |done, &block| {
+        let (one, two) = (one[..one.len() - done].rchunks_exact(block), two[..two.len() - done].rchunks_exact(block));
+        done + one.zip(two).take_while(|(a, b)| a == b).count() * block
+    })
 }
 
 /// Different lines, numbered as they are met.

@@ -9,6 +9,8 @@ use gix::{ObjectId, objs::FindExt as _};
 pub const MAX_TEXT: u64 = 5 << 20;
 /// Bytes of a file that is read at all, to tell whether it is binary.
 pub const MAX_READ: u64 = 64 << 20;
+/// Bytes from which on a version of a file is long.
+const LONG: usize = 48 << 10;
 /// Bytes at the start in which a NUL makes a file binary.
 const BINARY_WINDOW: usize = 8000;
 
@@ -17,15 +19,28 @@ const BINARY_WINDOW: usize = 8000;
 /// # Errors
 /// Why it is left out.
 pub fn blob(repo: &Repo, id: &ObjectId, max: u64) -> Result<Vec<u8>, Omission> {
+    blob_by(repo, &repo.git, id, max)
+}
+
+/// The same for a walk that passes by more versions than are worth keeping. Long ones are worth it: each is stored as what
+/// differs from another, and the readers of walks hold few bytes.
+///
+/// # Errors
+/// Why it is left out.
+pub(crate) fn blob_in_passing(repo: &Repo, id: &ObjectId, like: usize, max: u64) -> Result<Vec<u8>, Omission> {
+    blob_by(repo, if like < LONG { repo.passing() } else { &repo.git }, id, max)
+}
+
+fn blob_by(repo: &Repo, git: &gix::Repository, id: &ObjectId, max: u64) -> Result<Vec<u8>, Omission> {
     let missing = || {
         repo.doubt();
         Omission::Missing
     };
-    if repo.git.find_header(*id).map_err(|_| missing())?.size() > max {
+    if git.find_header(*id).map_err(|_| missing())?.size() > max {
         return Err(Omission::TooLarge);
     }
     let mut bytes = Vec::new();
-    repo.git.objects.find_blob(id, &mut bytes).map_err(|_| missing())?;
+    git.objects.find_blob(id, &mut bytes).map_err(|_| missing())?;
     Ok(bytes)
 }
 
