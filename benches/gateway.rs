@@ -30,9 +30,12 @@ mod bench {
         peer::answer,
         support::{Figures, say},
     };
-    use bulkhead_ipc::edge::gateway::{Exchange, MAX_OPEN, Outcome};
+    use bulkhead_ipc::edge::gateway::{Body, Exchange, MAX_ANSWERED, MAX_HELD, MAX_OPEN, Outcome};
     use bulkhead_worker_gateway::proof::{self, Nonce};
-    use std::time::{Duration, Instant};
+    use std::{
+        sync::{Arc, Barrier},
+        time::{Duration, Instant},
+    };
 
     const ROUNDS: usize = 500;
 
@@ -79,7 +82,51 @@ mod bench {
             say(&format!("  one after the other             {}", one.line()));
             say(&format!("  {MAX_OPEN} at once, all of them          {}", many.line()));
         }
+        large(&house);
         say("64 processes in place of one would cost 64 times the first line's start");
+    }
+
+    /// The most that one worker holds: as many exchanges as may be open, request bodies that fill what may be held of them, and
+    /// answers as long as they may be, all of them at the same time.
+    fn large(house: &House) {
+        let body = vec![b'y'; MAX_ANSWERED];
+        let gate = Arc::new(Barrier::new(MAX_OPEN));
+        house.over(To::Peer, async |lane| {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let tasks: Vec<_> = (0..MAX_OPEN)
+                .map(|_| {
+                    let (body, gate) = (body.clone(), Arc::clone(&gate));
+                    house.peer.script(move |connection| {
+                        connection.request();
+                        // every request is there before the first answer comes
+                        gate.wait();
+                        let _ = connection.say(&answer(202, &body));
+                    });
+                    lane.begin(post("/v1/mcp/operation/preview/patch", vec![b'x'; MAX_HELD / MAX_OPEN]))
+                })
+                .collect();
+            let mut whole = 0;
+            for (_stopper, task) in tasks {
+                let outcome = task.await.expect("no panic");
+                let Ok(Outcome::Answered { body: Body::Whole(body), .. }) = outcome else { panic!("{outcome:?}") };
+                assert_eq!(body.len(), MAX_ANSWERED);
+                whole += body.len();
+            }
+            let Some(worker) = lane.worker() else { return };
+            let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
+            let line = |name: &str| {
+                let found = status.lines().find(|line| line.starts_with(name)).unwrap_or(name);
+                found.split_whitespace().collect::<Vec<_>>().join(" ")
+            };
+            say(&format!(
+                "{MAX_OPEN} at once with {} MiB of requests and {} MiB of answers: {}, {}, afterwards {}",
+                MAX_HELD >> 20,
+                whole >> 20,
+                line("VmHWM"),
+                line("VmPeak"),
+                line("VmRSS")
+            ));
+        });
     }
 
     fn asked(way: To) -> Exchange {

@@ -57,6 +57,25 @@ impl Server {
         answer
     }
 
+    /// Sends a tool call and does not wait; [`Server::other`] reads its answer.
+    #[allow(dead_code, reason = "one of the benchmarks has calls beside calls")]
+    pub fn post(&mut self, tool: &str, arguments: &str) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n");
+        self.input.write_all(line.as_bytes()).expect("the server reads");
+        id
+    }
+
+    /// The next answer, whichever it is.
+    #[allow(dead_code, reason = "one of the benchmarks has calls beside calls")]
+    pub fn other(&mut self) -> String {
+        let mut answer = String::new();
+        assert!(self.output.read_line(&mut answer).expect("the server answers") > 0, "the server ended");
+        answer
+    }
+
     /// The legacy opening that hosts send today.
     pub fn initialize(&mut self) -> String {
         self.ask(

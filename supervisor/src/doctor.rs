@@ -281,7 +281,7 @@ async fn of_worker(view: View<'_>, path: Option<&str>, facts: &mut DoctorFacts) 
 
 fn told(who: &str, fall: &Fall) -> String {
     match fall {
-        Fall::NotStarted(e) => e.to_string(),
+        Fall::NotStarted(e) => format!("{who} cannot be started: {e}"),
         Fall::Refused(failure) => format!("the path is refused ({}): {}", failure.reason.name(), failure.details),
         Fall::Short { layer, cause } => format!("isolation of {who}: {layer} is missing: {cause}"),
         Fall::Moved => "the path moved while it was looked at".to_owned(),

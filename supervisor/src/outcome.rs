@@ -67,7 +67,7 @@ pub enum CallError {
         how: String,
     },
     /// No worker can be had now. Code 10023.
-    #[error("no read worker can be started: {why}")]
+    #[error("no worker can be had: {why}")]
     Unavailable {
         /// Why, and what to do.
         why: String,

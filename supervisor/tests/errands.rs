@@ -14,104 +14,50 @@ use bulkhead_ipc::{
         WorkerKind,
         agents::{self, Found, Scan, ToAgents},
         errand::{FromErrand, ToErrand},
-        launcher::StatusOf,
         note::{self, Noted, ToNote},
         write::{self, Done, Operation, Outcome, Resolved, ToWrite},
     },
 };
 use bulkhead_supervisor::{
-    carrier::{Carrier, Ended, LastWords, Link, Local, StartError, queues},
+    carrier::{Ended, Local},
     control::Control,
     errands::{Errand, Errands, Notes, Scans, Writes},
     outcome::CallError,
 };
-use std::{
-    cell::{Cell, RefCell},
-    future::pending,
-    rc::Rc,
-    time::Duration,
+use std::{future::pending, rc::Rc, time::Duration};
+use support::{
+    house::{House, Started},
+    paused, report, settings, settle,
 };
-use support::{JAILED, paused, report, settings, settle};
 use tokio::{
     sync::mpsc,
     task::spawn_local,
     time::{Instant, sleep},
 };
 
-/// How the workers that are started next behave; the last one counts for all after it.
-#[derive(Clone, Default)]
-struct House(Rc<State>);
-
-#[derive(Default)]
-struct State {
-    scripts: RefCell<Vec<&'static str>>,
-    started: Cell<usize>,
-    alive: Cell<usize>,
-    cancelled: Cell<usize>,
-    /// Bytes of pieces that were not the last of their call.
-    pieces: Cell<usize>,
-    status: RefCell<Option<&'static str>>,
+fn house(scripts: &[&'static str]) -> Started {
+    House::of(scripts, act, false)
 }
 
-impl House {
-    fn of(scripts: &[&'static str]) -> Self {
-        let house = Self::default();
-        house.0.scripts.replace(scripts.to_vec());
-        house.0.status.replace(Some(JAILED));
-        house
-    }
-
-    fn errands<E: Errand>(&self, demand: Demand) -> Errands<E> {
-        Errands::new(Rc::new(settings(demand)), Rc::new(self.clone()), &report(true))
-    }
-}
-
-impl Carrier for House {
-    fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
-        assert_eq!(path, None, "{kind:?} is for no path");
-        let nth = self.0.started.get();
-        self.0.started.set(nth + 1);
-        let script = {
-            let scripts = self.0.scripts.borrow();
-            scripts.get(nth).or(scripts.last()).copied().expect("a script")
-        };
-        if script == "unstartable" {
-            return Box::pin(async { Err(StartError { why: "no processes left".to_owned(), too_fast: false }) });
-        }
-        self.0.alive.set(self.0.alive.get() + 1);
-        let (wire, mut heard, said) = queues::pair();
-        let (ended, endings) = mpsc::channel(1);
-        let (killer, mut killed) = mpsc::channel::<()>(1);
-        let state = Rc::clone(&self.0);
-        spawn_local(async move {
-            let end = tokio::select! {
-                end = act(kind, script, &state, &mut heard, &said) => end,
-                _ = killed.recv() => Ended::Signal(9),
-            };
-            drop((heard, said));
-            state.alive.set(state.alive.get() - 1);
-            let _ = ended.try_send(end);
-        });
-        let end = move |_| _ = killer.try_send(());
-        let link = Link::new(format!("{script} {nth}"), Some(42), wire, endings, end, Rc::new(LastWords::default()));
-        Box::pin(async { Ok(link) })
-    }
-
-    fn status(&self, _of: StatusOf) -> Local<Result<String, String>> {
-        let status = *self.0.status.borrow();
-        Box::pin(async move { status.map(str::to_owned).ok_or_else(|| "no such process".to_owned()) })
-    }
-
-    fn close(&self) -> Local<()> {
-        Box::pin(async {})
-    }
+fn errands<E: Errand>(house: &Started, demand: Demand) -> Errands<E> {
+    Errands::new(Rc::new(settings(demand)), Rc::new(house.clone()), &report(true))
 }
 
 /// One worker by its script.
-async fn act(
+fn act(
+    kind: WorkerKind,
+    script: &'static str,
+    house: Rc<House>,
+    mut heard: mpsc::Receiver<Vec<u8>>,
+    said: mpsc::Sender<Vec<u8>>,
+) -> Local<Ended> {
+    Box::pin(async move { acted(kind, script, &house, &mut heard, &said).await })
+}
+
+async fn acted(
     kind: WorkerKind,
     script: &str,
-    state: &State,
+    house: &House,
     heard: &mut mpsc::Receiver<Vec<u8>>,
     said: &mpsc::Sender<Vec<u8>>,
 ) -> Ended {
@@ -133,11 +79,11 @@ async fn act(
         let (id, length) = match call(kind, &frame) {
             Heard::Question(id, length) => (id, length),
             Heard::Piece(length) => {
-                state.pieces.set(state.pieces.get() + length);
+                house.pieces.set(house.pieces.get() + length);
                 continue;
             }
             Heard::Cancel => {
-                state.cancelled.set(state.cancelled.get() + 1);
+                house.cancelled.set(house.cancelled.get() + 1);
                 if script == "slow and obedient" {
                     return Ended::Exit(0);
                 }
@@ -204,11 +150,6 @@ fn call(kind: WorkerKind, frame: &[u8]) -> Heard {
     }
 }
 
-fn resolution(length: usize) -> Operation {
-    let becomes = Resolved::Content { bytes: vec![b'x'; length], mode_of: 2, conflicts: 1 };
-    Operation::Resolve { path: "a".to_owned(), becomes, stages: [None, None, None] }
-}
-
 fn scan() -> Scan {
     Scan { root: b"/srv".to_vec(), known: Vec::new(), traced: Vec::new() }
 }
@@ -223,55 +164,10 @@ async fn ask<E: Errand>(errands: &Errands<E>, ask: E::Ask) -> Result<E::Reply, C
 }
 
 #[test]
-fn a_long_question_leaves_in_pieces_as_there_is_room() {
-    paused(async {
-        let house = House::of(&["good"]);
-        let writes: Errands<Writes> = house.errands(Demand::Required);
-        for (length, pieces) in [(1_000, 0), (7 << 20, 7)] {
-            house.0.pieces.set(0);
-            let done = ask(&writes, resolution(length)).await.expect("an answer");
-            assert!(matches!(done, Outcome::Done(_)), "{length} bytes");
-            assert_eq!(house.0.pieces.get().div_ceil(1 << 20), pieces, "{length} bytes");
-        }
-        // one beyond all limits is our own fault, and costs nothing but itself
-        ask(&writes, resolution(codec::MAX_ANSWER)).await.expect_err("too long");
-        ask(&writes, resolution(10)).await.expect("the next one");
-        writes.close();
-    });
-}
-
-#[test]
-fn writes_take_turns_and_each_has_a_worker_of_its_own() {
-    paused(async {
-        let house = House::of(&["takes a while"]);
-        let writes: Errands<Writes> = house.errands(Demand::Required);
-        let three = [(); 3].map(|()| ask(&writes, resolution(10)));
-        let [one, two, three] = three;
-        let begun = Instant::now();
-        let (one, two, three) = tokio::join!(one, two, three);
-        assert!([one, two, three].iter().all(Result::is_ok));
-        assert!(begun.elapsed() >= Duration::from_secs(6), "one after the other");
-        assert_eq!(house.0.started.get(), 3);
-        writes.close();
-    });
-}
-
-#[test]
-fn an_outcome_that_is_out_of_bounds_ends_its_worker() {
-    paused(async {
-        let house = House::of(&["babbles", "good"]);
-        let writes: Errands<Writes> = house.errands(Demand::Required);
-        ask(&writes, resolution(10)).await.expect_err("a note that is too long");
-        ask(&writes, resolution(10)).await.expect("the next worker");
-        writes.close();
-    });
-}
-
-#[test]
 fn nobody_is_started_before_the_first_question_and_one_serves_many() {
     paused(async {
-        let house = House::of(&["good"]);
-        let notes = house.errands::<Notes>(Demand::Required);
+        let house = house(&["good"]);
+        let notes = errands::<Notes>(&house, Demand::Required);
         settle().await;
         assert_eq!(house.0.started.get(), 0);
         for _ in 0..5 {
@@ -284,8 +180,8 @@ fn nobody_is_started_before_the_first_question_and_one_serves_many() {
 #[test]
 fn one_that_idles_is_dismissed_and_the_next_question_starts_another() {
     paused(async {
-        let house = House::of(&["good"]);
-        let notes = house.errands::<Notes>(Demand::Required);
+        let house = house(&["good"]);
+        let notes = errands::<Notes>(&house, Demand::Required);
         ask(&notes, note()).await.expect("noted");
         sleep(settings(Demand::Required).idle_stop + Duration::from_secs(1)).await;
         settle().await;
@@ -298,8 +194,8 @@ fn one_that_idles_is_dismissed_and_the_next_question_starts_another() {
 #[test]
 fn a_kind_that_serves_once_has_a_spare_ready_and_no_more_than_one() {
     paused(async {
-        let house = House::of(&["good"]);
-        let scans = house.errands::<Scans>(Demand::Required);
+        let house = house(&["good"]);
+        let scans = errands::<Scans>(&house, Demand::Required);
         for n in 1..4 {
             let found = ask(&scans, scan()).await.expect("found");
             assert_eq!(found.at_ms, 4);
@@ -316,8 +212,8 @@ fn a_kind_that_serves_once_has_a_spare_ready_and_no_more_than_one() {
 #[test]
 fn calls_beyond_the_workers_wait_and_are_answered() {
     paused(async {
-        let house = House::of(&["takes a while"]);
-        let scans = house.errands::<Scans>(Demand::Required);
+        let house = house(&["takes a while"]);
+        let scans = errands::<Scans>(&house, Demand::Required);
         let since = Instant::now();
         let asked: Vec<_> = (0..6)
             .map(|_| {
@@ -339,8 +235,8 @@ fn calls_beyond_the_workers_wait_and_are_answered() {
 fn what_a_worker_may_not_say_costs_it_its_life_and_the_call_one_error() {
     for script in ["nonsense", "answers another", "closes unasked", "greets twice", "dies"] {
         paused(async {
-            let house = House::of(&[script, "good"]);
-            let notes = house.errands::<Notes>(Demand::Required);
+            let house = house(&[script, "good"]);
+            let notes = errands::<Notes>(&house, Demand::Required);
             let first = ask(&notes, note()).await;
             assert!(matches!(first, Err(CallError::WorkerDied { .. })), "{script}: {first:?}");
             settle().await;
@@ -349,8 +245,8 @@ fn what_a_worker_may_not_say_costs_it_its_life_and_the_call_one_error() {
         });
     }
     paused(async {
-        let house = House::of(&["never closes"]);
-        let first = ask(&house.errands::<Scans>(Demand::Off), scan()).await;
+        let house = house(&["never closes"]);
+        let first = ask(&errands::<Scans>(&house, Demand::Off), scan()).await;
         assert!(matches!(first, Err(CallError::WorkerDied { .. })), "an answer before the jail is finished: {first:?}");
     });
 }
@@ -358,8 +254,8 @@ fn what_a_worker_may_not_say_costs_it_its_life_and_the_call_one_error() {
 #[test]
 fn an_answer_that_is_an_error_is_no_fall() {
     paused(async {
-        let house = House::of(&["fails"]);
-        let notes = house.errands::<Notes>(Demand::Required);
+        let house = house(&["fails"]);
+        let notes = errands::<Notes>(&house, Demand::Required);
         for _ in 0..8 {
             assert!(matches!(ask(&notes, note()).await, Err(CallError::Read(_))));
         }
@@ -371,8 +267,8 @@ fn an_answer_that_is_an_error_is_no_fall() {
 fn a_jail_that_falls_short_is_measured_when_it_is_finished() {
     for script in ["short at start", "short at last"] {
         paused(async {
-            let house = House::of(&[script]);
-            let scans = house.errands::<Scans>(Demand::Required);
+            let house = house(&[script]);
+            let scans = errands::<Scans>(&house, Demand::Required);
             let refused = ask(&scans, scan()).await;
             assert!(matches!(refused, Err(CallError::IsolationMissing { .. })), "{script}: {refused:?}");
             scans.close();
@@ -381,8 +277,8 @@ fn a_jail_that_falls_short_is_measured_when_it_is_finished() {
         });
     }
     paused(async {
-        let house = House::of(&["short at last"]);
-        let scans = house.errands::<Scans>(Demand::BestEffort);
+        let house = house(&["short at last"]);
+        let scans = errands::<Scans>(&house, Demand::BestEffort);
         assert!(ask(&scans, scan()).await.is_ok(), "it was not demanded");
     });
 }
@@ -390,18 +286,17 @@ fn a_jail_that_falls_short_is_measured_when_it_is_finished() {
 #[test]
 fn the_kernels_word_is_waited_for_and_counts() {
     paused(async {
-        let house = House::of(&["good"]);
+        let house = house(&["good"]);
         house.0.status.replace(Some("NoNewPrivs:\t1\nSeccomp:\t0\nCapEff:\t0000000000000000\n"));
-        let refused = ask(&house.errands::<Notes>(Demand::Required), note()).await;
+        let refused = ask(&errands::<Notes>(&house, Demand::Required), note()).await;
         let Err(CallError::IsolationMissing { layer, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(layer, "kernel-surface");
     });
     paused(async {
-        let own =
-            Errands::<Notes>::new(Rc::new(settings(Demand::Required)), Rc::new(House::of(&["good"])), &report(false));
+        let own = Errands::<Notes>::new(Rc::new(settings(Demand::Required)), Rc::new(house(&["good"])), &report(false));
         assert!(matches!(ask(&own, note()).await, Err(CallError::IsolationMissing { .. })), "the supervisor's own");
         let mute = Report::default();
-        let own = Errands::<Notes>::new(Rc::new(settings(Demand::Required)), Rc::new(House::of(&["good"])), &mute);
+        let own = Errands::<Notes>::new(Rc::new(settings(Demand::Required)), Rc::new(house(&["good"])), &mute);
         assert!(matches!(ask(&own, note()).await, Err(CallError::IsolationMissing { .. })));
     });
 }
@@ -410,8 +305,8 @@ fn the_kernels_word_is_waited_for_and_counts() {
 fn the_deadline_holds_at_every_stage() {
     for script in ["hangs at start", "slow"] {
         paused(async {
-            let house = House::of(&[script]);
-            let notes = house.errands::<Notes>(Demand::Required);
+            let house = house(&[script]);
+            let notes = errands::<Notes>(&house, Demand::Required);
             let since = Instant::now();
             assert!(matches!(ask(&notes, note()).await, Err(CallError::Deadline { seconds: 30 })), "{script}");
             assert_eq!(since.elapsed().as_secs(), 30, "{script}");
@@ -425,8 +320,8 @@ fn the_deadline_holds_at_every_stage() {
 fn a_call_that_is_cancelled_returns_at_once_and_its_worker_is_asked_then_ended() {
     for (script, lives_on) in [("slow", Duration::from_millis(400)), ("slow and obedient", Duration::ZERO)] {
         paused(async {
-            let house = House::of(&[script]);
-            let notes = house.errands::<Notes>(Demand::Required);
+            let house = house(&[script]);
+            let notes = errands::<Notes>(&house, Demand::Required);
             let (stopper, control) = Control::pair(None);
             let asking = spawn_local({
                 let notes = notes.clone();
@@ -450,8 +345,8 @@ fn a_call_that_is_cancelled_returns_at_once_and_its_worker_is_asked_then_ended()
 #[test]
 fn workers_that_keep_dying_are_started_ever_later_and_then_not_at_all() {
     paused(async {
-        let house = House::of(&["dies at start"]);
-        let notes = house.errands::<Notes>(Demand::Required);
+        let house = house(&["dies at start"]);
+        let notes = errands::<Notes>(&house, Demand::Required);
         let since = Instant::now();
         for _ in 0..5 {
             assert!(matches!(ask(&notes, note()).await, Err(CallError::WorkerDied { .. })));
@@ -461,14 +356,63 @@ fn workers_that_keep_dying_are_started_ever_later_and_then_not_at_all() {
         assert_eq!(house.0.started.get(), 5);
     });
     paused(async {
-        let house = House::of(&["forbidden"]);
-        let notes = house.errands::<Notes>(Demand::Required);
+        let house = house(&["forbidden"]);
+        let notes = errands::<Notes>(&house, Demand::Required);
         assert!(matches!(ask(&notes, note()).await, Err(CallError::WorkerDied { .. })));
         assert!(matches!(ask(&notes, note()).await, Err(CallError::Unavailable { .. })), "at once, after SIGSYS");
     });
     paused(async {
-        let house = House::of(&["unstartable"]);
-        let why = ask(&house.errands::<Notes>(Demand::Required), note()).await;
+        let house = house(&["unstartable"]);
+        let why = ask(&errands::<Notes>(&house, Demand::Required), note()).await;
         assert!(matches!(why, Err(CallError::Unavailable { why }) if why == "no processes left"));
+    });
+}
+
+fn resolution(length: usize) -> Operation {
+    let becomes = Resolved::Content { bytes: vec![b'x'; length], mode_of: 2, conflicts: 1 };
+    Operation::Resolve { path: "a".to_owned(), becomes, stages: [None, None, None] }
+}
+
+#[test]
+fn a_long_question_leaves_in_pieces_as_there_is_room() {
+    paused(async {
+        let house = house(&["good"]);
+        let writes = errands::<Writes>(&house, Demand::Required);
+        for (length, pieces) in [(1_000, 0), (7 << 20, 7)] {
+            house.0.pieces.set(0);
+            let done = ask(&writes, resolution(length)).await.expect("an answer");
+            assert!(matches!(done, Outcome::Done(_)), "{length} bytes");
+            assert_eq!(house.0.pieces.get().div_ceil(1 << 20), pieces, "{length} bytes");
+        }
+        // one beyond all limits is our own fault, and costs nothing but itself
+        ask(&writes, resolution(codec::MAX_ANSWER)).await.expect_err("too long");
+        ask(&writes, resolution(10)).await.expect("the next one");
+        writes.close();
+    });
+}
+
+#[test]
+fn writes_take_turns_and_each_has_a_worker_of_its_own() {
+    paused(async {
+        let house = house(&["takes a while"]);
+        let writes = errands::<Writes>(&house, Demand::Required);
+        let [one, two, three] = [(); 3].map(|()| ask(&writes, resolution(10)));
+        let begun = Instant::now();
+        let (one, two, three) = tokio::join!(one, two, three);
+        assert!([one, two, three].iter().all(Result::is_ok));
+        assert!(begun.elapsed() >= Duration::from_secs(6), "one after the other");
+        assert_eq!(house.0.started.get(), 3);
+        writes.close();
+    });
+}
+
+#[test]
+fn an_outcome_that_is_out_of_bounds_ends_its_worker() {
+    paused(async {
+        let house = house(&["babbles", "good"]);
+        let writes = errands::<Writes>(&house, Demand::Required);
+        ask(&writes, resolution(10)).await.expect_err("a note that is too long");
+        ask(&writes, resolution(10)).await.expect("the next worker");
+        writes.close();
     });
 }

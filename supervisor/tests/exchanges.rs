@@ -10,98 +10,34 @@ use bulkhead_ipc::{
     edge::{
         WorkerKind,
         gateway::{Body, Exchange, Failure, FromGateway, MAX_ANSWERED, Method, Outcome, ToGateway},
-        launcher::StatusOf,
     },
 };
 use bulkhead_supervisor::{
-    carrier::{Carrier, Ended, LastWords, Link, Local, StartError, queues},
+    carrier::{Ended, Local},
     control::Control,
     gateway::{Bridge, Interrupted},
     outcome::CallError,
     settings::Settings,
 };
-use std::{
-    cell::{Cell, RefCell},
-    future::pending,
-    rc::Rc,
-    time::Duration,
+use std::{future::pending, rc::Rc, time::Duration};
+use support::{
+    house::{House, Started},
+    paused, report, settings, settle,
 };
-use support::{JAILED, paused, report, settings, settle};
 use tokio::{
     sync::mpsc,
     task::spawn_local,
     time::{Instant, sleep},
 };
 
-/// How the workers that are started next behave; the last one counts for all after it.
-#[derive(Clone, Default)]
-struct House(Rc<State>);
-
-#[derive(Default)]
-struct State {
-    scripts: RefCell<Vec<&'static str>>,
-    started: Cell<usize>,
-    alive: Cell<usize>,
-    cancelled: Cell<usize>,
-    status: Cell<&'static str>,
+fn house(scripts: &[&'static str]) -> Started {
+    House::of(scripts, act, true)
 }
 
-impl House {
-    fn of(scripts: &[&'static str]) -> Self {
-        let house = Self::default();
-        house.0.scripts.replace(scripts.to_vec());
-        house.0.status.set(JAILED);
-        house
-    }
-
-    fn bridge(&self, token: bool) -> Bridge {
-        let gateway = Some("127.0.0.1:7777".parse().expect("an address"));
-        let settings = Settings { gateway, gateway_token: token, ..settings(Demand::Required) };
-        Bridge::new(Rc::new(settings), Rc::new(self.clone()), &report(true))
-    }
-}
-
-impl Carrier for House {
-    fn start(&self, kind: WorkerKind, path: Option<Vec<u8>>) -> Local<Result<Link, StartError>> {
-        assert_eq!((kind, path), (WorkerKind::Gateway, None));
-        // the launcher serves one at a time
-        assert_eq!(self.0.alive.get(), 0, "a second one before the first is gone");
-        let nth = self.0.started.get();
-        self.0.started.set(nth + 1);
-        let script = {
-            let scripts = self.0.scripts.borrow();
-            scripts.get(nth).or(scripts.last()).copied().expect("a script")
-        };
-        if script == "unstartable" {
-            return Box::pin(async { Err(StartError { why: "no processes left".to_owned(), too_fast: false }) });
-        }
-        self.0.alive.set(self.0.alive.get() + 1);
-        let (wire, mut heard, said) = queues::pair();
-        let (ended, endings) = mpsc::channel(1);
-        let (killer, mut killed) = mpsc::channel::<()>(1);
-        let state = Rc::clone(&self.0);
-        spawn_local(async move {
-            let end = tokio::select! {
-                end = act(script, &state, &mut heard, &said) => end,
-                _ = killed.recv() => Ended::Signal(9),
-            };
-            drop((heard, said));
-            state.alive.set(state.alive.get() - 1);
-            let _ = ended.try_send(end);
-        });
-        let end = move |_| _ = killer.try_send(());
-        let link = Link::new(format!("{script} {nth}"), Some(42), wire, endings, end, Rc::new(LastWords::default()));
-        Box::pin(async { Ok(link) })
-    }
-
-    fn status(&self, _of: StatusOf) -> Local<Result<String, String>> {
-        let status = self.0.status.get().to_owned();
-        Box::pin(async move { Ok(status) })
-    }
-
-    fn close(&self) -> Local<()> {
-        Box::pin(async {})
-    }
+fn bridge(house: &Started, token: bool) -> Bridge {
+    let gateway = Some("127.0.0.1:7777".parse().expect("an address"));
+    let settings = Settings { gateway, gateway_token: token, ..settings(Demand::Required) };
+    Bridge::new(Rc::new(settings), Rc::new(house.clone()), &report(true))
 }
 
 fn answered(bytes: &[u8]) -> Outcome {
@@ -109,7 +45,23 @@ fn answered(bytes: &[u8]) -> Outcome {
 }
 
 /// One worker by its script.
-async fn act(script: &str, state: &State, heard: &mut mpsc::Receiver<Vec<u8>>, said: &mpsc::Sender<Vec<u8>>) -> Ended {
+fn act(
+    kind: WorkerKind,
+    script: &'static str,
+    house: Rc<House>,
+    mut heard: mpsc::Receiver<Vec<u8>>,
+    said: mpsc::Sender<Vec<u8>>,
+) -> Local<Ended> {
+    assert_eq!(kind, WorkerKind::Gateway);
+    Box::pin(async move { acted(script, &house, &mut heard, &said).await })
+}
+
+async fn acted(
+    script: &str,
+    house: &House,
+    heard: &mut mpsc::Receiver<Vec<u8>>,
+    said: &mpsc::Sender<Vec<u8>>,
+) -> Ended {
     let say = async |message: FromGateway| drop(said.send(encode(&message).expect("small")).await);
     let ready = |sufficient| FromGateway::Ready { report: report(sufficient), token: false, locked: false };
     match script {
@@ -132,7 +84,7 @@ async fn act(script: &str, state: &State, heard: &mut mpsc::Receiver<Vec<u8>>, s
                 None => continue,
             },
             ToGateway::Cancel { id } => {
-                state.cancelled.set(state.cancelled.get() + 1);
+                house.cancelled.set(house.cancelled.get() + 1);
                 if script == "silent" {
                     tell(&say, id, &Outcome::Failed { why: Failure::Timeout, sent: true }).await;
                 }
@@ -208,8 +160,8 @@ async fn carry(bridge: &Bridge, exchange: Exchange) -> Result<Outcome, Interrupt
 #[test]
 fn one_worker_carries_many_and_bodies_larger_than_its_wire() {
     paused(async {
-        let house = House::of(&["good"]);
-        let bridge = house.bridge(false);
+        let house = house(&["good"]);
+        let bridge = bridge(&house, false);
         assert!(bridge.configured() && !bridge.authenticates());
         assert_eq!(house.0.started.get(), 0, "nobody is started before the first");
         let lengths = [0, 1, 4 << 20, 3 << 20, 7];
@@ -240,9 +192,9 @@ fn one_worker_carries_many_and_bodies_larger_than_its_wire() {
 #[test]
 fn nothing_is_started_for_what_may_not_leave_or_leads_nowhere() {
     paused(async {
-        let house = House::of(&["good"]);
+        let house = house(&["good"]);
         let odd = Exchange { path: "/v1/mcp/x y".to_owned(), ..post(1) };
-        let refused = carry(&house.bridge(false), odd).await.expect_err("refused");
+        let refused = carry(&bridge(&house, false), odd).await.expect_err("refused");
         assert!(matches!(refused.why, CallError::Unavailable { .. }) && !refused.sent);
         let nowhere = Bridge::new(Rc::new(settings(Demand::Required)), Rc::new(house.clone()), &report(true));
         let outcome = carry(&nowhere, post(1)).await.expect("carried");
@@ -262,8 +214,8 @@ fn a_worker_that_cannot_be_asked_is_told_by_its_reason_and_nothing_is_sent() {
         [("short", true), ("short and silent of it", true), ("no token", false), ("unstartable", false)]
     {
         paused(async {
-            let house = House::of(&[script]);
-            let interrupted = carry(&house.bridge(true), post(1)).await.expect_err(script);
+            let house = house(&[script]);
+            let interrupted = carry(&bridge(&house, true), post(1)).await.expect_err(script);
             let isolation = matches!(interrupted.why, CallError::IsolationMissing { .. });
             let unavailable = matches!(interrupted.why, CallError::Unavailable { .. });
             assert!(!interrupted.sent && isolation == layer && unavailable != layer, "{script}: {interrupted:?}");
@@ -272,14 +224,14 @@ fn a_worker_that_cannot_be_asked_is_told_by_its_reason_and_nothing_is_sent() {
         });
     }
     paused(async {
-        let house = House::of(&["good"]);
-        house.0.status.set("NoNewPrivs:\t1\nSeccomp:\t0\nCapEff:\t0000000000000000\n");
-        let interrupted = carry(&house.bridge(false), post(1)).await.expect_err("the kernel's word counts");
+        let house = house(&["good"]);
+        house.0.status.replace(Some("NoNewPrivs:\t1\nSeccomp:\t0\nCapEff:\t0000000000000000\n"));
+        let interrupted = carry(&bridge(&house, false), post(1)).await.expect_err("the kernel's word counts");
         assert!(matches!(interrupted.why, CallError::IsolationMissing { .. }), "{interrupted:?}");
     });
     paused(async {
         let since = Instant::now();
-        let outcome = carry(&House::of(&["hangs at start"]).bridge(false), post(1)).await.expect("its time is over");
+        let outcome = carry(&bridge(&house(&["hangs at start"]), false), post(1)).await.expect("its time is over");
         assert_eq!(outcome, Outcome::Failed { why: Failure::Timeout, sent: false });
         assert!(since.elapsed() <= Duration::from_secs(6), "{:?}", since.elapsed());
     });
@@ -288,23 +240,23 @@ fn a_worker_that_cannot_be_asked_is_told_by_its_reason_and_nothing_is_sent() {
 #[test]
 fn what_had_not_begun_to_leave_is_given_to_another_worker_once_and_the_rest_is_doubt() {
     paused(async {
-        let house = House::of(&["dies before", "good"]);
-        assert_eq!(carry(&house.bridge(false), post(3)).await.expect("carried"), answered(b"3"));
-        assert_eq!(house.0.started.get(), 2);
-        let house = House::of(&["dies before"]);
-        let interrupted = carry(&house.bridge(false), post(3)).await.expect_err("twice");
+        let it = house(&["dies before", "good"]);
+        assert_eq!(carry(&bridge(&it, false), post(3)).await.expect("carried"), answered(b"3"));
+        assert_eq!(it.0.started.get(), 2);
+        let it = house(&["dies before"]);
+        let interrupted = carry(&bridge(&it, false), post(3)).await.expect_err("twice");
         assert!(matches!(interrupted.why, CallError::WorkerDied { .. }) && !interrupted.sent, "{interrupted:?}");
-        assert_eq!(house.0.started.get(), 2);
-        let house = House::of(&["dies after", "good"]);
-        let interrupted = carry(&house.bridge(false), post(3)).await.expect_err("never again");
+        assert_eq!(it.0.started.get(), 2);
+        let it = house(&["dies after", "good"]);
+        let interrupted = carry(&bridge(&it, false), post(3)).await.expect_err("never again");
         assert!(matches!(interrupted.why, CallError::WorkerDied { .. }) && interrupted.sent, "{interrupted:?}");
-        assert_eq!(house.0.started.get(), 1);
-        let house = House::of(&["forbidden"]);
-        let bridge = house.bridge(false);
+        assert_eq!(it.0.started.get(), 1);
+        let it = house(&["forbidden"]);
+        let bridge = bridge(&it, false);
         assert!(carry(&bridge, post(3)).await.is_err());
         let refused = carry(&bridge, post(3)).await.expect_err("at once, after SIGSYS");
         assert!(matches!(refused.why, CallError::Unavailable { .. }) && !refused.sent);
-        assert_eq!(house.0.started.get(), 1);
+        assert_eq!(it.0.started.get(), 1);
     });
 }
 
@@ -325,8 +277,8 @@ fn a_worker_that_breaks_its_protocol_is_ended_and_everything_it_had_is_doubt() {
     ];
     for script in scripts {
         paused(async {
-            let house = House::of(&[script]);
-            let interrupted = carry(&house.bridge(false), post(1)).await.expect_err(script);
+            let house = house(&[script]);
+            let interrupted = carry(&bridge(&house, false), post(1)).await.expect_err(script);
             let CallError::WorkerDied { how } = &interrupted.why else { panic!("{script}: {interrupted:?}") };
             assert!(how.contains("protocol") && interrupted.sent, "{script}: {how}");
             assert_eq!(house.0.started.get(), 1, "{script}: it was tried again");
@@ -336,8 +288,8 @@ fn a_worker_that_breaks_its_protocol_is_ended_and_everything_it_had_is_doubt() {
     }
     // with a token, what was asked for authentically must be so
     paused(async {
-        assert!(carry(&House::of(&["good"]).bridge(true), post(1)).await.is_err());
-        let proven = carry(&House::of(&["proves"]).bridge(true), post(1)).await.expect("carried");
+        assert!(carry(&bridge(&house(&["good"]), true), post(1)).await.is_err());
+        let proven = carry(&bridge(&house(&["proves"]), true), post(1)).await.expect("carried");
         assert!(matches!(proven, Outcome::Answered { authentic: true, .. }));
     });
 }
@@ -345,8 +297,8 @@ fn a_worker_that_breaks_its_protocol_is_ended_and_everything_it_had_is_doubt() {
 #[test]
 fn silence_ends_with_the_budget_and_a_deaf_worker_with_it() {
     paused(async {
-        let house = House::of(&["silent"]);
-        let bridge = house.bridge(false);
+        let house = house(&["silent"]);
+        let bridge = bridge(&house, false);
         let since = Instant::now();
         let outcome = carry(&bridge, post(1)).await.expect("carried");
         assert_eq!(outcome, Outcome::Failed { why: Failure::Timeout, sent: true });
@@ -366,8 +318,8 @@ fn silence_ends_with_the_budget_and_a_deaf_worker_with_it() {
         assert_eq!((house.0.cancelled.get(), house.0.alive.get()), (2, 1));
     });
     paused(async {
-        let house = House::of(&["silent and deaf", "good"]);
-        let bridge = house.bridge(false);
+        let house = house(&["silent and deaf", "good"]);
+        let bridge = bridge(&house, false);
         assert!(carry(&bridge, post(1)).await.is_ok());
         sleep(Duration::from_secs(20)).await;
         settle().await;
@@ -379,8 +331,8 @@ fn silence_ends_with_the_budget_and_a_deaf_worker_with_it() {
 #[test]
 fn places_are_given_back_however_an_exchange_ends() {
     paused(async {
-        let house = House::of(&["silent"]);
-        let bridge = house.bridge(false);
+        let house = house(&["silent"]);
+        let bridge = bridge(&house, false);
         for _ in 0..3 {
             let tasks: Vec<_> = (0..100)
                 .map(|_| {

@@ -2,6 +2,7 @@
 //! answered, but for the corrections named in one table. Trust: recordings are data.
 
 mod corrections;
+mod reference;
 #[path = "../support/mod.rs"]
 mod support;
 

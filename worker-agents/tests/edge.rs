@@ -2,13 +2,15 @@
 //! Trust: the test plays a supervisor, honest and taken over; the worker runs on this thread over queues.
 #![cfg(unix)]
 
+#[path = "../../tests/support/queue.rs"]
+mod queue;
+
 use bulkhead_contract::{
     isolation::Demand,
     results::{Unseen, UnseenReason},
 };
 use bulkhead_ipc::{
-    Error,
-    channel::{FrameSink, FrameSource, Now, WorkerEnds},
+    channel::WorkerEnds,
     chunk::Joiner,
     codec,
     edge::{
@@ -17,42 +19,15 @@ use bulkhead_ipc::{
         note::{self, Noted, ToNote},
     },
 };
-use std::{
-    collections::VecDeque,
-    fs,
-    os::unix::fs::symlink,
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use queue::{Heard, Said};
+use std::{fs, os::unix::fs::symlink, path::Path, sync::mpsc};
 
-/// Everything that will ever be said to the worker, there from the beginning.
-struct Said(VecDeque<Vec<u8>>);
-
-impl FrameSource for Said {
-    fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.0.pop_front())
-    }
-
-    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
-        Ok(self.0.pop_front().map_or(Now::Nothing, Now::Said))
-    }
-}
-
-struct Heard(Arc<Mutex<Vec<FromErrand>>>);
-
-impl FrameSink for Heard {
-    fn put_frame(&mut self, body: &[u8]) -> Result<(), Error> {
-        self.0.lock().expect("one thread").push(codec::decode(body)?);
-        Ok(())
-    }
-}
-
-fn ends<H, S>(frames: Vec<Vec<u8>>) -> (WorkerEnds<H, S>, Arc<Mutex<Vec<FromErrand>>>)
+fn ends<H, S>(frames: Vec<Vec<u8>>) -> (WorkerEnds<H, S>, mpsc::Receiver<Vec<u8>>)
 where
     WorkerEnds<H, S>: Ends,
 {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    (Ends::over(Said(frames.into()), Heard(Arc::clone(&heard))), heard)
+    let (says, heard) = mpsc::channel();
+    (Ends::over(Said::open(frames), Heard(says)), heard)
 }
 
 /// What both edges are made of.
@@ -77,7 +52,7 @@ fn looked(stores: Vec<StoreAt>, messages: Vec<ToAgents>) -> Vec<FromErrand> {
     let all = [ToAgents::Init(Box::new(init))].into_iter().chain(messages);
     let (ends, heard) = ends(all.map(|message| codec::encode(&message).expect("small")).collect());
     bulkhead_worker_agents::run(ends, false);
-    std::mem::take(&mut *heard.lock().expect("one thread"))
+    heard.try_iter().map(|frame| codec::decode(&frame).expect("it speaks its edge")).collect()
 }
 
 fn noted(dir: Option<&Path>, demand: Demand, messages: Vec<ToNote>) -> Vec<FromErrand> {
@@ -86,7 +61,7 @@ fn noted(dir: Option<&Path>, demand: Demand, messages: Vec<ToNote>) -> Vec<FromE
     let all = [ToNote::Init(Box::new(init))].into_iter().chain(messages);
     let (ends, heard) = ends(all.map(|message| codec::encode(&message).expect("small")).collect());
     bulkhead_worker_agents::run_note(ends, false);
-    std::mem::take(&mut *heard.lock().expect("one thread"))
+    heard.try_iter().map(|frame| codec::decode(&frame).expect("it speaks its edge")).collect()
 }
 
 fn call<I, A>(id: u64, ask: A) -> bulkhead_ipc::edge::errand::ToErrand<I, A> {

@@ -1,42 +1,19 @@
 //! The worker at its edge: what it answers, what shares one sync, and what ends it.
 //! Trust: the test plays a supervisor, honest and taken over; the worker runs on this thread over queues.
 
+#[path = "../../tests/support/queue.rs"]
+mod queue;
+
 use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
-    Error,
-    channel::{FrameSink, FrameSource, Now, Receiver, Sender, WorkerEnds},
+    channel::{Receiver, Sender, WorkerEnds},
     codec,
     edge::audit::{Event, FromAudit, Init, Kind, MAX_EVENTS, MAX_TEXT, Outcome, Scope, ToAudit},
 };
 use bulkhead_ledger::verify::{Options, verify_path};
 use bulkhead_worker_audit::{Files, run};
-use std::{
-    collections::VecDeque,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
-
-/// Everything that will ever be said to the worker, there from the beginning.
-struct Said(VecDeque<Vec<u8>>);
-
-impl FrameSource for Said {
-    fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.0.pop_front())
-    }
-
-    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
-        Ok(self.0.pop_front().map_or(Now::End, Now::Said))
-    }
-}
-
-struct Heard(Arc<Mutex<Vec<FromAudit>>>);
-
-impl FrameSink for Heard {
-    fn put_frame(&mut self, body: &[u8]) -> Result<(), Error> {
-        self.0.lock().expect("one thread").push(codec::decode(body)?);
-        Ok(())
-    }
-}
+use queue::{Heard, Said};
+use std::{path::PathBuf, sync::mpsc};
 
 struct Place {
     _keep: tempfile::TempDir,
@@ -61,10 +38,10 @@ impl Place {
         let init = Init { demand: Demand::Off, ledger, sign_key: None, compat: false, memory: 0 };
         let init = codec::encode(&ToAudit::Init(Box::new(init))).expect("small");
         let frames = [init].into_iter().chain(frames).collect();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let answers = Sender::new(Heard(Arc::clone(&heard)));
-        run(WorkerEnds { requests: Receiver::new(Said(frames)), answers }, Files::Own);
-        std::mem::take(&mut *heard.lock().expect("one thread"))
+        let (says, heard) = mpsc::channel();
+        let answers = Sender::new(Heard(says));
+        run(WorkerEnds { requests: Receiver::new(Said::all(frames)), answers }, Files::Own);
+        heard.try_iter().map(|frame| codec::decode(&frame).expect("it speaks its edge")).collect()
     }
 
     /// Sequence of the last entry of a ledger that verifies.

@@ -1,48 +1,22 @@
 //! The worker at its edge: what it answers, and what of a taken-over supervisor ends it with nothing sent.
 //! Trust: the test plays a supervisor, honest and taken over; the worker runs on this thread over queues.
 
+#[path = "../../tests/support/queue.rs"]
+mod queue;
+
 use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
-    Error,
-    channel::{FrameSink, FrameSource, Now, WorkerEnds},
+    channel::WorkerEnds,
     chunk::{Joiner, split},
     codec::{decode, decode_answer, encode, encode_answer},
     edge::gateway::{Exchange, Failure, FromGateway, Init, MAX_OPEN, Method, Outcome, ToGateway},
 };
 use bulkhead_worker_gateway::{Ends, run};
+use queue::{DEADLINE, Heard, Said};
 use std::{
-    collections::VecDeque,
     net::{Ipv4Addr, TcpListener},
     sync::mpsc,
-    time::Duration,
 };
-
-/// Longer than anything here takes.
-const DEADLINE: Duration = Duration::from_secs(60);
-
-/// What is said to the worker; the end comes when it has said enough.
-struct Said(VecDeque<Vec<u8>>, mpsc::Receiver<()>);
-
-impl FrameSource for Said {
-    fn next_frame(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        if self.0.is_empty() {
-            let _ = self.1.recv_timeout(DEADLINE);
-        }
-        Ok(self.0.pop_front())
-    }
-
-    fn frame_now(&mut self) -> Result<Now<Vec<u8>>, Error> {
-        Ok(self.0.pop_front().map_or(Now::End, Now::Said))
-    }
-}
-
-struct Heard(mpsc::Sender<FromGateway>);
-
-impl FrameSink for Heard {
-    fn put_frame(&mut self, body: &[u8]) -> Result<(), Error> {
-        self.0.send(decode(body)?).map_err(|_| Error::CutFrame)
-    }
-}
 
 /// What the worker says when it is told this after its `Init`, until it ends or has told `outcomes` outcomes.
 fn told(address: Option<TcpListener>, messages: Vec<ToGateway>, outcomes: usize) -> Vec<FromGateway> {
@@ -51,10 +25,11 @@ fn told(address: Option<TcpListener>, messages: Vec<ToGateway>, outcomes: usize)
     let all = [ToGateway::Init(Box::new(init))].into_iter().chain(messages);
     let frames = all.map(|message| encode(&message).expect("small")).collect();
     let ((enough, end), (heard, hears)) = (mpsc::channel(), mpsc::channel());
-    let worker = std::thread::spawn(move || run(Ends::Thread(WorkerEnds::new(Said(frames, end), Heard(heard)))));
+    let worker = std::thread::spawn(move || run(Ends::Thread(WorkerEnds::new(Said::until(frames, end), Heard(heard)))));
     let mut said = Vec::new();
     let mut open = outcomes;
-    while let Ok(message) = hears.recv_timeout(DEADLINE) {
+    while let Ok(frame) = hears.recv_timeout(DEADLINE) {
+        let message = decode(&frame).expect("it speaks its edge");
         open -= usize::from(matches!(message, FromGateway::Part { last: true, .. })).min(open);
         said.push(message);
         if open == 0 && outcomes > 0 {

@@ -259,7 +259,11 @@ impl Edge {
             FromLauncher::SpawnFailed { ticket, errno, step } => {
                 let asker = self.open.borrow_mut().spawns.remove(&ticket).ok_or(UNASKED)?;
                 let reason = io::Error::from_raw_os_error(errno);
-                let why = format!("{} failed: {reason}", printable(step.as_bytes()));
+                let why = match step.as_str() {
+                    TOO_FAST => "too many were started just before; it will be tried again".to_owned(),
+                    "first frame" => format!("it ended before it could be told anything: {reason}"),
+                    step => format!("{} failed: {reason}", printable(step.as_bytes())),
+                };
                 let _ = asker.send(Err(StartError { too_fast: step == TOO_FAST, ..StartError::new(why) }));
                 self.ended.notify_one();
             }

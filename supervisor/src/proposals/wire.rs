@@ -121,8 +121,17 @@ pub(crate) fn checked_within(
         Ok(Outcome::Answered { .. }) => Ok(Err(failed(Failure::NotAuthentic, true, budget_ms))),
         Ok(Outcome::Failed { why, sent }) => Ok(Err(failed(why, sent, budget_ms))),
         Err(Interrupted { why, sent }) => match why {
-            CallError::WorkerDied { .. } | CallError::Deadline { .. } | CallError::Unavailable { .. } => {
-                let reason = format!("The process that talks to the gateway could not finish: {why}.");
+            CallError::WorkerDied { how } => {
+                let reason = format!("The process that talks to the gateway ended: {how}.");
+                Ok(Err(Silence { reason, sent, may_be_held: sent }))
+            }
+            CallError::Deadline { .. } => {
+                let reason = "The process that talks to the gateway did not finish in time.".to_owned();
+                Ok(Err(Silence { reason, sent, may_be_held: sent }))
+            }
+            // it says itself which process is meant
+            CallError::Unavailable { why } => {
+                let reason = format!("The gateway could not be asked: {why}.");
                 Ok(Err(Silence { reason, sent, may_be_held: sent }))
             }
             other => Err(other),

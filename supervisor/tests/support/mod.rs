@@ -2,6 +2,8 @@
 //! Trust: test code.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod house;
+
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
     isolation::{Demand, Report, Row},

@@ -11,7 +11,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Bytes of a request at most.
@@ -60,6 +60,8 @@ pub enum Answer {
     Lose,
     /// Nothing for so long, then that.
     After(Duration, Box<Answer>),
+    /// These bytes, then the last of them again and again with so long between, until nobody reads any more.
+    Dribble(Vec<u8>, Duration),
     /// The desk.
     Desk,
 }
@@ -181,12 +183,24 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
                 std::thread::sleep(time.min(PATIENCE));
                 *then
             }
+            Answer::Dribble(bytes, pause) => return dribble(&mut stream, &bytes, pause),
             Answer::Desk => {
                 let (status, body) = desk();
                 let body = body.to_string().into_bytes();
                 return say(&mut stream, status, &body, &fields(status, &body));
             }
         };
+    }
+}
+
+/// At most 64 KiB of the end come again, for as long as a connection may last.
+fn dribble(stream: &mut TcpStream, bytes: &[u8], pause: Duration) {
+    let again = if bytes.len() > 65_536 { &bytes[bytes.len() - 65_536..] } else { &bytes[bytes.len() - 1..] };
+    let until = Instant::now() + PATIENCE;
+    let mut next = bytes;
+    while Instant::now() < until && stream.write_all(next).is_ok() {
+        std::thread::sleep(pause);
+        next = again;
     }
 }
 
