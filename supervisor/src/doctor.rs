@@ -192,7 +192,7 @@ async fn of_errand<E: Errand>(view: View<'_>, process: &str, facts: &mut DoctorF
     let (carrier, demand) = (view.carrier, view.settings.demand);
     let mut talk = match Talk::<E>::start(carrier, &mut vigil).await {
         Ok(talk) => talk,
-        Err(fall) => return facts.failures.push(format!("{process} cannot be had: {}", told(process, &fall))),
+        Err(fall) => return facts.failures.push(told(process, &fall)),
     };
     let mut probed = talk.greet(demand, &mut vigil).await.map(|()| None);
     if probed.is_ok() {
@@ -250,7 +250,7 @@ async fn of_worker(view: View<'_>, path: Option<&str>, facts: &mut DoctorFacts) 
     let mut worker = match Worker::start(view.carrier, path, &mut vigil).await {
         Ok(worker) => worker,
         Err(fall) => {
-            return facts.failures.push(format!("a read worker cannot be had: {}", told("the read worker", &fall)));
+            return facts.failures.push(told("the read worker", &fall));
         }
     };
     let greeted = worker.greet(view.settings.demand, &mut vigil).await;
@@ -282,11 +282,28 @@ async fn of_worker(view: View<'_>, path: Option<&str>, facts: &mut DoctorFacts) 
 fn told(who: &str, fall: &Fall) -> String {
     match fall {
         Fall::NotStarted(e) => format!("{who} cannot be started: {e}"),
-        Fall::Refused(failure) => format!("the path is refused ({}): {}", failure.reason.name(), failure.details),
+        Fall::Refused(failure) => format!("calls from the current directory are refused: {}", failure.details),
         Fall::Short { layer, cause } => format!("isolation of {who}: {layer} is missing: {cause}"),
         Fall::Moved => "the path moved while it was looked at".to_owned(),
         Fall::Died { how, .. } | Fall::Unheard { how, .. } => format!("{who} ended: {how}"),
         Fall::Late { .. } => format!("{who} did not answer before the deadline"),
         Fall::Left => format!("{who} was stopped"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carrier::StartError;
+    use bulkhead_contract::failure::{ReadFailure, Reason};
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let fall = Fall::NotStarted(StartError::new("pipe failed: Too many open files"));
+        assert_eq!(told("worker-note", &fall), "worker-note cannot be started: pipe failed: Too many open files");
+        let fall =
+            Fall::Refused(ReadFailure::new(Reason::OutsideRoots, "open", "The path lies outside the allowed roots."));
+        let said = told("the read worker", &fall);
+        assert_eq!(said, "calls from the current directory are refused: The path lies outside the allowed roots.");
     }
 }

@@ -74,7 +74,8 @@ impl Reference {
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         assert_eq!(answer["result"]["isError"], json!(false), "{tool}: {answer}");
-        answer["result"]["structuredContent"].clone()
+        let text = answer["result"]["content"][0]["text"].as_str().expect("a text block");
+        serde_json::from_str(text).expect("the text is JSON")
     }
 }
 

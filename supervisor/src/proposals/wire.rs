@@ -175,3 +175,25 @@ pub(crate) fn unusable(body: &Body) -> &'static str {
         Body::Cut => "with a body that was cut off",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_keeps_an_exchange_from_its_end_is_said_once() {
+        let said = |why: CallError| {
+            let ended = Err(Interrupted { why, sent: true });
+            let silence = checked_within(ended, false, 10_000).expect("not the call's end").expect_err("no answer");
+            assert!(silence.sent && silence.may_be_held);
+            silence.reason
+        };
+        let died = said(CallError::WorkerDied { how: "signal 9".into() });
+        assert_eq!(died, "The process that talks to the gateway ended: signal 9.");
+        let unavailable = said(CallError::Unavailable { why: "the server is ending".into() });
+        assert_eq!(unavailable, "The gateway could not be asked: the server is ending.");
+        let late = Ok(Outcome::Failed { why: Failure::Timeout, sent: true });
+        let silence = checked_within(late, false, 2_700).expect("not the call's end").expect_err("no answer");
+        assert_eq!(silence.reason, "The gateway did not answer within 2700 ms.");
+    }
+}
