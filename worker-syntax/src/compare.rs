@@ -248,7 +248,12 @@ fn picked(text: &Text<'_>, tokens: &[Token], flags: &[bool], cut: &mut bool) -> 
     let mut room = SHOWN_LINE;
     let mut all = Vec::new();
     for (token, _) in tokens.iter().zip(flags).filter(|(_, flag)| **flag) {
+        // a line is shown without its line feed, which is part of what a text of several lines says
         let bytes = token.of(text);
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        if bytes.is_empty() {
+            continue;
+        }
         if all.len() >= SHOWN_TOKENS || (bytes.len() > room && !all.is_empty()) {
             *cut = true;
             break;

@@ -48,7 +48,7 @@ impl<'a> Lines<'a> {
         let (old, new) = if rules.context == 0 { without_common_end(before, after) } else { (before, after) };
         let mut lines = Self { before: split(old), after: split(new), diff: Diff::default() };
         lines.diff = if rules.ignore_whitespace {
-            lines.computed(rules.algorithm, |line| Squeezed(line), pace)?
+            lines.computed(rules.algorithm, Squeezed, pace)?
         } else {
             lines.computed(rules.algorithm, |line| line, pace)?
         };

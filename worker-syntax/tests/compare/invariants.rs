@@ -98,7 +98,26 @@ fn rest(content: &str, tokens: &[String]) -> BTreeMap<char, i64> {
         assert!(*left >= 0, "changed tokens are of their line: {tokens:?} of {content:?}");
     }
     counts.retain(|_, count| *count != 0);
+    // each stands in the line as it is shown, behind the one before it
+    let behind = |left: &'_ str, token: &String| left.split_once(token.as_str()).map(|(_, right)| right.to_owned());
+    let last = tokens.iter().try_fold(content.to_owned(), |left, token| behind(&left, token));
+    assert!(last.is_some(), "changed tokens are of their line: {tokens:?} of {content:?}");
     counts
+}
+
+/// A line end within a text or a directive is a token, and none of the line that is shown.
+#[test]
+fn no_token_reaches_beyond_its_line() {
+    for (name, old, new) in [
+        ("a.h", "#define A { .b = 1 }\nint x;\n", "#define A(c) { \\\n\t.b = 1, .c = c }\nint x;\n"),
+        ("a.sh", "build 'one two' \\\n  three\n", "build 'one two\n  three'\n"),
+        ("a.py", "a = 'one two'\nb = 1\n", "a = \"\"\"one two\n\"\"\"\nb = 1\n"),
+    ] {
+        let found = compare(name, old.as_bytes(), new.as_bytes()).expect("it is understood");
+        let pairs = found.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.changed_tokens.is_some());
+        assert!(pairs.count() > 0, "{name}: a pair of lines");
+        hold(old.as_bytes(), new.as_bytes(), &found, name);
+    }
 }
 
 /// Fails where an answer breaks a rule.
