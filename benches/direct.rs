@@ -89,7 +89,8 @@ fn reads(repository: &Path, name: &str, ratios: &mut Vec<f64>) {
             say(&format!("| {tool} | refused: {answer:.160} |"));
             continue;
         }
-        let mut asked = reference.as_mut().filter(|server| server.try_call(tool, arguments).is_ok());
+        let answers = reference.as_mut().is_some_and(|server| server.try_call(tool, arguments).is_ok());
+        let mut asked = reference.as_mut().filter(|_| answers);
         let rounds = rounds();
         for round in 0..rounds {
             own.take(|| ours.try_call(tool, arguments).expect("it answered before"));
