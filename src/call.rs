@@ -35,7 +35,14 @@ pub fn run(options: Options, tool: &str, words: &[String]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let output = bulkhead_supervisor::start::call(options.settings, means, tool, Value::Object(arguments));
+    let settings = match crate::serve::settings(options) {
+        Ok(settings) => settings,
+        Err(e) => {
+            crate::complain(&format!("cannot start: {e}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let output = bulkhead_supervisor::start::call(settings, means, tool, Value::Object(arguments));
     let text = if terminal { indented(&output.payload_json) } else { output.payload_json };
     if bulkhead_supervisor::mcp::stdio::say(&text).is_err() {
         return ExitCode::FAILURE;

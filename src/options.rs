@@ -38,6 +38,8 @@ pub struct Options {
     pub ceiling: Ceiling,
     /// For `doctor` and everything that outlives a session; not created by asking.
     pub run_dir: Option<PathBuf>,
+    /// File in which the direct surface logs commands.
+    pub command_log: Option<PathBuf>,
     /// What the operator should know, and nothing fails for.
     pub complaints: Vec<String>,
 }
@@ -119,7 +121,7 @@ pub fn settle_on(flags: &Flags, surface: Surface) -> Result<Options, Unusable> {
     // the gate stays closed until the front door that serves the one repository opens it
     let write = write::Init::closed(demand);
     let inits = Inits { read: init, audit: audit.init.clone(), agents, note, gateway, syntax, write };
-    Ok(Options { settings, inits, audit, ceiling, run_dir, complaints })
+    Ok(Options { settings, inits, audit, ceiling, run_dir, command_log: None, complaints })
 }
 
 fn demand(flags: &Flags) -> Result<Demand, Unusable> {

@@ -3,10 +3,11 @@
 
 use crate::options::Options;
 use bulkhead_contract::isolation::Demand;
-use bulkhead_supervisor::{carrier::threads::WorkerTable, start::Means};
+use bulkhead_supervisor::{carrier::threads::WorkerTable, direct::CommandLog, settings::Settings, start::Means};
 use std::{
     io::{IsTerminal as _, Write as _},
     process::ExitCode,
+    sync::{Arc, Mutex},
 };
 
 /// Serves MCP on standard input and output until the client closes it.
@@ -21,13 +22,26 @@ pub fn run(options: Options) -> ExitCode {
     if let Some(why) = &options.ceiling.invalid {
         crate::complain(&format!("the roots cannot be used, so every call will be refused: {why}"));
     }
-    match means(&options) {
-        Ok(means) => exit_code(bulkhead_supervisor::start::serve(options.settings, means)),
+    match means(&options).and_then(|means| Ok((means, settings(options)?))) {
+        Ok((means, settings)) => exit_code(bulkhead_supervisor::start::serve(settings, means)),
         Err(e) => {
             crate::complain(&format!("cannot start: {e}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The settings, with the file that commands are logged in open: no other process gets it.
+///
+/// # Errors
+/// It cannot be opened any more.
+pub fn settings(options: Options) -> std::io::Result<Settings> {
+    let mut settings = options.settings;
+    if let Some(file) = &options.command_log {
+        let file = crate::direct::log_file(file).map_err(std::io::Error::other)?;
+        settings.direct.log_commands = Some(CommandLog::File(Arc::new(Mutex::new(file))));
+    }
+    Ok(settings)
 }
 
 /// How workers are had: as processes of a launcher that starts here, or as threads.

@@ -14,7 +14,7 @@ use crate::{
 use bulkhead_contract::catalogue::Surface;
 use bulkhead_supervisor::{direct, mcp::stdio};
 use clap::{ArgAction, CommandFactory as _, Parser as _};
-use flags::{Account, Asked, Shared, Words};
+use flags::{Account, Asked, LogCommands, Shared, Words};
 use std::{
     ffi::{OsStr, OsString},
     path::Path,
@@ -123,8 +123,23 @@ fn options(words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
         ceiling: bytes(words.ceiling),
         forge: words.forge,
         camel: words.camel,
+        // a file is opened when descriptors that a host left open were closed
+        log_commands: words.log_commands.as_ref().map(|_| direct::CommandLog::Stderr),
     };
+    if let Some(LogCommands::File(file)) = &words.log_commands {
+        log_file(file)?;
+        options.command_log = Some(file.clone());
+    }
     Ok(options)
+}
+
+/// The file that commands are logged in, opened to be appended to.
+///
+/// # Errors
+/// Why it cannot be.
+pub fn log_file(path: &Path) -> Result<std::fs::File, String> {
+    let opened = std::fs::File::options().append(true).create(true).open(path);
+    opened.map_err(|e| format!("--log-commands {}: {}", path.display(), e.kind()))
 }
 
 /// Whom GitHub is asked as means nothing for another forge.

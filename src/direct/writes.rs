@@ -67,6 +67,8 @@ pub fn settle(
         filters: words.filters,
         allow_unsigned: words.allow_unsigned,
         ssh_command: words.ssh_command.clone().or(own.ssh_command),
+        trust_repo_ssh_command: words.trust_repo_ssh_command,
+        log_commands: words.log_commands.is_some(),
     };
     Ok(Init { allowed: Some(Box::new(allowed)), ..init })
 }

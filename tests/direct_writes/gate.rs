@@ -85,3 +85,20 @@ fn tools_of_forges_are_known_by_name_and_not_there() {
     assert!(served.refuses("repo_stauts", json!({})).contains("repo_status"));
     assert!(served.refuses("repo_op_log", json!({"max": 3})).contains("not supported with Git"));
 }
+
+#[test]
+fn commands_are_logged_where_the_operator_wants_them() {
+    let world = World::new();
+    let log = world.place.at("commands.log");
+    let log_flags = ["--log-commands", log.to_str().expect("places have UTF-8 paths")];
+    let mut served = Served::writing(&world.place, &world.repo, &log_flags);
+    world.write("a.txt", "other\n");
+    served.value("repo_commit", json!({"paths": ["a.txt"], "message": "one\nbulkhead: git push --force"}));
+    let text = std::fs::read_to_string(&log).expect("it was made");
+    assert!(text.lines().all(|line| line.starts_with("bulkhead: git ")), "{text}");
+    assert!(text.contains(" commit ") && !text.lines().any(|line| line.contains("git push")), "{text}");
+    drop(served);
+    let mut served = Served::writing(&world.place, &world.repo, &["--log-commands"]);
+    served.value("repo_create_branch", json!({"name": "logged"}));
+    assert!(served.0.stderr().contains("bulkhead: git "), "{}", served.0.stderr());
+}

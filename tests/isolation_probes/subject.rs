@@ -86,6 +86,8 @@ pub fn write_init(root: &str, repository: &str, port: u16) -> write::Init {
         filters: false,
         allow_unsigned: false,
         ssh_command: None,
+        trust_repo_ssh_command: false,
+        log_commands: false,
     };
     write::Init { demand: Demand::Required, memory: MEMORY, allowed: Some(Box::new(allowed)) }
 }

@@ -131,6 +131,8 @@ impl Place {
             filters: false,
             allow_unsigned: false,
             ssh_command: None,
+            trust_repo_ssh_command: false,
+            log_commands: false,
         }
     }
 

@@ -15,5 +15,6 @@ pub fn perform(_: &Operation, _: &Allowed, _: &Git) -> Outcome {
         state: None,
         restore_point: None,
         unmerged: Vec::new(),
+        ran: Vec::new(),
     }))
 }

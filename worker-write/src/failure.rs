@@ -22,6 +22,7 @@ pub(crate) fn failed(class: Class, reason: impl Into<String>, next: impl Into<St
         state: None,
         restore_point: None,
         unmerged: Vec::new(),
+        ran: Vec::new(),
     })
 }
 

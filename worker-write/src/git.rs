@@ -1,8 +1,9 @@
 //! One run of Git: with which words and variables, for how long, and what came of it.
 //! Trust: Git may have been taken over by the repository; its output is bytes, cut at a limit, and it never outlives its run.
 
-use bulkhead_ipc::edge::write::Allowed;
+use bulkhead_ipc::edge::write::{Allowed, MAX_RAN, MAX_REASON};
 use std::{
+    cell::RefCell,
     ffi::{OsStr, OsString},
     fmt,
     path::PathBuf,
@@ -155,6 +156,8 @@ pub struct Git {
     environment: Vec<(OsString, OsString)>,
     deadline: Instant,
     cancelled: Box<dyn Fn() -> bool>,
+    /// What ran, where that is logged.
+    ran: Option<RefCell<Vec<String>>>,
     #[cfg(target_os = "linux")]
     ward: Result<bulkhead_sandbox::program::Ward, String>,
 }
@@ -201,6 +204,7 @@ impl Git {
             environment,
             deadline,
             cancelled: Box::new(|| false),
+            ran: allowed.log_commands.then(RefCell::default),
             #[cfg(target_os = "linux")]
             ward: bulkhead_sandbox::program::Ward::new().map_err(|e| e.to_string()),
         }
@@ -306,8 +310,40 @@ impl Git {
         S: AsRef<OsStr>,
     {
         let arguments: Vec<OsString> = arguments.into_iter().map(|word| word.as_ref().to_owned()).collect();
+        if let Some(ran) = &self.ran {
+            ran.borrow_mut().push(shown(&arguments));
+        }
         self.run_words(&arguments, environment, stdin)
     }
+
+    /// The commands that ran so far, where they are logged, within the bounds of the edge.
+    #[must_use]
+    pub fn ran(&self) -> Vec<String> {
+        let mut ran = self.ran.as_ref().map(RefCell::take).unwrap_or_default();
+        let more = (ran.len() + 1).saturating_sub(MAX_RAN);
+        if more > 1 {
+            ran.truncate(MAX_RAN - 1);
+            ran.push(format!("(and {more} more)"));
+        }
+        ran
+    }
+}
+
+/// A command as one line: words of other than plain characters stand quoted, so that no word begins a line of its own.
+fn shown(arguments: &[OsString]) -> String {
+    let plain =
+        |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:@^~+,%".contains(c)) && !word.is_empty();
+    let mut line = "git".to_owned();
+    for word in arguments {
+        let word = word.to_string_lossy();
+        let next = if plain(&word) { word.into_owned() } else { format!("{word:?}") };
+        if line.chars().count() + next.chars().count() + 4 > MAX_REASON {
+            return line + " …";
+        }
+        line.push(' ');
+        line.push_str(&next);
+    }
+    line
 }
 
 /// How long a run waits between two looks at who waits for it.

@@ -263,6 +263,8 @@ mod tests {
             filters: false,
             allow_unsigned: false,
             ssh_command: None,
+            trust_repo_ssh_command: false,
+            log_commands: false,
         };
         let added = |operation: &Operation, remotes: &Remotes| {
             let reach = of(&allowed, operation, operation.is_remote(), remotes);

@@ -126,10 +126,14 @@ impl Writer {
             return Ok(());
         }
         let ready = remotes.and_then(|_| git.yield_to_repository());
-        let outcome = match ready {
+        let mut outcome = match ready {
             Ok(()) => (self.perform)(&call.ask, &self.allowed, &git),
             Err(why) => failed(&why),
         };
+        match &mut outcome {
+            Outcome::Done(done) => done.ran = git.ran(),
+            Outcome::Failed(failed) => failed.ran = git.ran(),
+        }
         self.desk.borrow_mut().answer(id, &Ok(outcome))?;
         // its end is the supervisor's to cause
         let rest = self.desk.borrow_mut().wanted();
@@ -151,6 +155,7 @@ fn failed(why: &NotRun) -> Outcome {
         state: None,
         restore_point: None,
         unmerged: Vec::new(),
+        ran: Vec::new(),
     }))
 }
 
@@ -178,6 +183,7 @@ fn refuse(desk: &mut Ends, why: &str) -> Result<(), Error> {
                     state: None,
                     restore_point: None,
                     unmerged: Vec::new(),
+                    ran: Vec::new(),
                 }));
                 desk.answer(call.id, &Ok(refused))?;
             }

@@ -26,6 +26,8 @@ pub const MAX_REASON: usize = 8_000;
 pub const MAX_NAME: usize = 4_096;
 /// Notes, unmerged paths and skipped hooks in an answer at most, of each.
 pub const MAX_LIST: usize = 100;
+/// Commands of one operation that are logged; the rest is counted.
+pub const MAX_RAN: usize = 100;
 /// Restore points that one answer lists.
 pub const MAX_POINTS: usize = 200;
 
@@ -96,6 +98,10 @@ pub struct Allowed {
     pub allow_unsigned: bool,
     /// `--ssh-command`, or the operator's own `core.sshCommand`.
     pub ssh_command: Option<String>,
+    /// `--trust-repo-ssh-command`: where that is `None`, the repository's own counts.
+    pub trust_repo_ssh_command: bool,
+    /// `--log-commands`: outcomes say which commands of Git ran.
+    pub log_commands: bool,
 }
 
 /// Files that may be executed or mapped, each resolved before anything was read. No directory of programs is among them,
@@ -276,6 +282,8 @@ impl Outcome {
                     && done.notes.len() <= MAX_LIST
                     && done.notes.iter().all(short)
                     && done.restore_point.iter().chain(&done.id).all(name)
+                    && done.ran.len() <= MAX_RAN
+                    && done.ran.iter().all(short)
             }
             Outcome::Failed(failed) => {
                 short(&failed.reason)
@@ -283,6 +291,8 @@ impl Outcome {
                     && failed.unmerged.len() <= MAX_LIST
                     && failed.unmerged.iter().all(name)
                     && failed.restore_point.iter().all(name)
+                    && failed.ran.len() <= MAX_RAN
+                    && failed.ran.iter().all(short)
             }
         }
     }
@@ -316,6 +326,8 @@ pub struct Done {
     pub points_total: u64,
     /// Sentences of ours that the caller should know.
     pub notes: Vec<String>,
+    /// Commands of Git that ran, where they are logged; at most [`MAX_RAN`], each of [`MAX_REASON`] characters at most.
+    pub ran: Vec<String>,
 }
 
 /// Something to go back to.
@@ -348,4 +360,6 @@ pub struct Failed {
     pub restore_point: Option<String>,
     /// Paths that are unmerged now, at most 100.
     pub unmerged: Vec<String>,
+    /// As in [`Done`].
+    pub ran: Vec<String>,
 }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod budget;
+mod commands;
 mod forge;
 mod guards;
 mod instructions;
@@ -12,6 +13,7 @@ mod wanted;
 mod writes;
 
 pub use answer::{busy, rendered};
+pub use commands::CommandLog;
 pub use forge::Forge;
 pub use instructions::sentences;
 pub use wanted::{Direct, prepare};
@@ -20,7 +22,7 @@ use bulkhead_contract::direct::{Class, OperationState, gate::Gate};
 use serde_json::{Map, Value};
 
 /// What the operator decided about it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Canonical directory of the working tree that is served.
     pub root: String,
@@ -38,6 +40,8 @@ pub struct Settings {
     pub forge: Option<Forge>,
     /// `--json-case camel`: names of members are in camel case.
     pub camel: bool,
+    /// `--log-commands`: where commands of Git are logged.
+    pub log_commands: Option<CommandLog>,
 }
 
 impl Settings {

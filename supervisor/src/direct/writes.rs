@@ -160,6 +160,12 @@ impl Write {
         let mut told = Told::of(tool, &operation);
         told.0.extend(word.map(|word| ("side".to_owned(), word.into())));
         let outcome = reads.write(operation, control).await.map_err(without_a_word)?;
+        if let Some(log) = &settings.direct.log_commands {
+            match &outcome {
+                Outcome::Done(done) => log.take(&done.ran),
+                Outcome::Failed(failed) => log.take(&failed.ran),
+            }
+        }
         let about = Some(settings.direct.root.clone().into_bytes());
         match outcome {
             Outcome::Done(done) => Ok(Done { about, data: Some(told.done(&done)), ..Done::default() }),

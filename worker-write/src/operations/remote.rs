@@ -97,7 +97,8 @@ fn names_no_program(repo: &Repo<'_>, settings: &Settings, of_remote: &str) -> St
             return no(key, "which changes whom this server would trust or send to");
         }
     }
-    if repo.allowed.ssh_command.is_none() && settings.get("core.sshcommand").is_some() {
+    let settled = repo.allowed.ssh_command.is_some() || repo.allowed.trust_repo_ssh_command;
+    if !settled && settings.get("core.sshcommand").is_some() {
         return no("core.sshCommand", "which names a program (the operator can name one with --ssh-command)");
     }
     Ok(())

@@ -78,6 +78,8 @@ impl Bench {
             filters: false,
             allow_unsigned: false,
             ssh_command: None,
+            trust_repo_ssh_command: false,
+            log_commands: false,
         };
         let bench = Self { allowed, path, clock: Cell::new(1_700_000_000), _directory: directory };
         let mut all = vec!["init", "-q", "-b", "main"];
