@@ -149,15 +149,13 @@ impl Group {
     }
 }
 
-/// Bytes of the longest file that programs may write, and how many processes and threads the user may have besides those
-/// that there are. Root has no limit of processes.
+/// What programs may use up. How many processes they are is not limited: the kernel counts all of the user's, also those
+/// that cannot be seen from a container, so a limit would at times be under what there is already.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Of the longest file.
+    /// Bytes of the longest file that they write.
     pub file: u64,
-    /// Beyond those that there are.
-    pub processes: u64,
-    /// Seconds of processor time of one program.
+    /// Seconds of processor time of one of them.
     pub seconds: u64,
 }
 
@@ -172,24 +170,7 @@ pub fn bound(bounds: &Bounds) -> io::Result<()> {
         Ok(setrlimit(what, value, value)?)
     };
     lower(Resource::RLIMIT_FSIZE, bounds.file)?;
-    lower(Resource::RLIMIT_CPU, bounds.seconds)?;
-    lower(Resource::RLIMIT_NPROC, bounds.processes.saturating_add(tasks_of_user()))
-}
-
-/// Processes and threads of this user, as far as they can be seen.
-fn tasks_of_user() -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let own = nix::unistd::getuid().as_raw();
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbered = processes.filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit));
-    let mut count = 0;
-    for process in numbered {
-        // a directory of a process that hides is root's; its threads count all the same, as far as they are shown
-        if process.metadata().is_ok_and(|meta| meta.uid() == own || meta.uid() == 0) {
-            count += std::fs::read_dir(process.path().join("task")).map_or(1, |tasks| tasks.count() as u64);
-        }
-    }
-    count
+    lower(Resource::RLIMIT_CPU, bounds.seconds)
 }
 
 /// The mask of permissions that this process was started with, which programs that write for the user must have; it is

@@ -102,11 +102,11 @@ impl Jail {
 #[cfg(target_os = "linux")]
 const DESCRIPTORS: u64 = 1_024;
 
-/// What Git may use up. A file as long as the longest pack that is still served; a few dozen processes and threads at a
-/// time are plenty; more of the processor than any deadline leaves is a run that hangs where no deadline is looked at.
+/// What Git may use up. A file as long as the longest pack that is still served; more of the processor than any deadline
+/// leaves is a run that hangs where no deadline is looked at.
 #[cfg(target_os = "linux")]
 const BOUNDS: bulkhead_sandbox::program::Bounds =
-    bulkhead_sandbox::program::Bounds { file: 16 << 30, processes: 256, seconds: 2 * 3_600 };
+    bulkhead_sandbox::program::Bounds { file: 16 << 30, seconds: 2 * 3_600 };
 
 #[cfg(target_os = "linux")]
 fn of(reach: Reach) -> (bulkhead_sandbox::jail::write::Reach, Vec<u16>) {
