@@ -167,14 +167,19 @@ fn one_side_decides_as_git_lets_it() {
             continue;
         };
         git(dir, &["read-tree", "-u", "--reset", std::str::from_utf8(tree).expect("an id")]);
+        let bases_are_shown = || git_line(dir, &["grep", "-l", "^|||||||"]).is_some_and(|names| !names.is_empty());
+        if take == Take::Base && !bases_are_shown() {
+            eprintln!("SKIPPED {take:?}: this git's merge-tree knows no style of conflicts");
+            continue;
+        }
         for (number, [base, ours, theirs]) in texts.iter().enumerate() {
             let name = format!("{number}.{}", if number.is_multiple_of(5) { "union" } else { "text" });
-            let theirs_says = fs::read(dir.join(&name)).expect("it is in the merged tree");
+            let git_says = fs::read(dir.join(&name)).expect("it is in the merged tree");
             let mine = decide(base, ours, theirs, take);
             decided += mine.conflicts;
             match take {
                 Take::Base => {
-                    let (text, conflicts) = with_bases(&theirs_says);
+                    let (text, conflicts) = with_bases(&git_says);
                     assert_eq!(
                         without_end(&mine.text).escape_ascii().to_string(),
                         without_end(&text).escape_ascii().to_string(),
@@ -184,7 +189,7 @@ fn one_side_decides_as_git_lets_it() {
                 }
                 _ => assert_eq!(
                     mine.text.escape_ascii().to_string(),
-                    theirs_says.escape_ascii().to_string(),
+                    git_says.escape_ascii().to_string(),
                     "{name} {take:?}"
                 ),
             }

@@ -3,10 +3,13 @@
 
 use super::texts::{Text, Texts, lines};
 use crate::{
-    diff::lines::{Algorithm, between_tokens, without_common_end},
+    diff::{
+        lines::{Algorithm, between_tokens, without_common_end},
+        slides::ByIndent,
+    },
     pace::{Pace, Stopped},
 };
-use gix::diff::blob::{IndentHeuristic, IndentLevel, Token};
+use gix::diff::blob::Token;
 
 /// Changed lines up to which it is worth finding out how far their change could slide.
 const FEW: usize = 128;
@@ -48,8 +51,7 @@ pub(super) fn spans(
     let mut before = old.tokens[..old.tokens.len() - tail].to_vec();
     let mut after = new.tokens[..new.tokens.len() - tail].to_vec();
     let mut diff = between_tokens(Algorithm::Myers, [&mut before, &mut after], texts.numbers(), pace)?;
-    let level = |token| IndentLevel::for_ascii_line(texts.line(token).iter().copied(), 8);
-    diff.postprocess_with(&before, &after, IndentHeuristic::new(level));
+    diff.postprocess_with(&before, &after, ByIndent(|token| texts.line(token)));
     let mut all = Vec::new();
     let (mut from_old, mut from_new) = (0, 0);
     let mut push = |new: u32, old: u32, end: u32| {

@@ -1,13 +1,13 @@
 //! Which lines of two texts differ: Git's algorithms and its rules for where a change that can slide is shown.
 //! Trust: texts are the repository's, of bounded size; the comparison holds a few words of memory per line.
 
-use super::histogram;
+use super::{histogram, slides::ByIndent};
 use crate::{
     aside,
     pace::{Pace, Stopped},
 };
 pub use gix::diff::blob::Algorithm;
-use gix::diff::blob::{Diff, IndentHeuristic, IndentLevel, InternedInput, Interner, SliderHeuristic, Token};
+use gix::diff::blob::{Diff, InternedInput, Interner, SliderHeuristic, Token};
 use std::{
     hash::{Hash, Hasher},
     ops::Range,
@@ -70,8 +70,8 @@ impl<'a> Lines<'a> {
         let places: Vec<Token> = (0..).map(Token).take(self.before.len().max(self.after.len())).collect();
         let place = |tokens: &[Token], hunk: Range<u32>, earliest_end: u32| {
             let lines = if std::ptr::eq(tokens, &raw const *input.before) { &self.before } else { &self.after };
-            let level = |Token(place): Token| IndentLevel::for_ascii_line(lines[place as usize].iter().copied(), 8);
-            IndentHeuristic::new(level).best_slider_end(&places[..lines.len()], hunk, earliest_end)
+            let line = |Token(place): Token| lines[place as usize];
+            ByIndent(line).best_slider_end(&places[..lines.len()], hunk, earliest_end)
         };
         diff.postprocess_with(&input.before, &input.after, place);
         Ok(diff)

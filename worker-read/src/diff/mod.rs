@@ -2,7 +2,7 @@
 //! Trust: names, modes and contents are the repository's; sizes are bounded before contents are read, and nothing runs.
 //!
 //! In order of a call: [`paths`] narrows, [`trees`] or [`sides`] find the pairs of a change, [`pairs`] detects renames,
-//! [`patch`] prints each pair with [`lines`], [`hunks`] and [`combined`], and [`page`] cuts the text.
+//! [`patch`] prints each pair with [`lines`], [`slides`], [`hunks`] and [`combined`], and [`page`] cuts the text.
 
 pub mod abbreviate;
 pub mod attributes;
@@ -17,5 +17,6 @@ pub mod patch;
 pub mod paths;
 pub mod quote;
 pub mod sides;
+pub mod slides;
 pub mod texts;
 pub mod trees;

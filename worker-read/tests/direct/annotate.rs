@@ -69,8 +69,9 @@ fn blame(dir: &Path, path: &str, revision: Option<&str>) -> Option<Vec<Row>> {
     Some(rows)
 }
 
+/// Fails where git says otherwise.
 #[track_caller]
-fn agree(worker: &mut Worker, dir: &Path, path: &str, revision: Option<&str>) {
+pub fn agree(worker: &mut Worker, dir: &Path, path: &str, revision: Option<&str>) {
     let right = blame(dir, path, revision).unwrap_or_else(|| panic!("git refuses {path} at {revision:?}"));
     let ours = annotated(worker, path, revision);
     assert_eq!(rows(&ours), right, "{path} at {revision:?}");

@@ -8,9 +8,13 @@ mod support;
 #[path = "../../../tests/support/direct_repository.rs"]
 mod direct_repository;
 
+#[path = "../../../tests/support/dice.rs"]
+mod dice;
+
 mod annotate;
 mod conflicts;
 mod contents;
+mod histories;
 
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
