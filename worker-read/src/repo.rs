@@ -14,7 +14,7 @@
 //! | `info/exclude`, `info/attributes` | the version of each file | 2 MiB |
 //! | commits that were measured, committer times | nothing: they go by object id | 2 MiB |
 //! | lengths of short ids | the version of the directory of loose objects, and which packs are known | 2 MiB |
-//! | whose lines are in files of commits | nothing: they go by ids | 2 MiB |
+//! | whose lines are in files of commits | nothing: they go by ids | 1 MiB |
 //! | drift, recent commits, HEAD's tree | the ids that they were computed from | one answer each |
 //!
 //! Together these stay below [`CACHE_BYTES`]. Not caches, but one present version of something, are the index (invalidated

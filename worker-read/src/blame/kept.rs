@@ -8,7 +8,7 @@ use std::rc::Rc;
 /// Findings that are kept.
 const MAX_KEPT: usize = 16;
 /// Bytes of all of them at most.
-pub(crate) const KEPT_BYTES: usize = 2 << 20;
+pub(crate) const KEPT_BYTES: usize = 1 << 20;
 
 /// For each line of a version the commit that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
