@@ -26,6 +26,9 @@ pub fn settle(
     roots: &[PathBuf],
     run_dir: Option<&Path>,
 ) -> Result<Init, String> {
+    if words.hooks {
+        return Err("--hooks run: writes run in a jail without a shell, in which no hook can run; results name those that did not".to_owned());
+    }
     if !words.gate.is_open() {
         return Ok(init);
     }
@@ -45,7 +48,8 @@ pub fn settle(
     let mut programs = programs::find(&around).map_err(|e| format!("nothing can be written: {e}"))?;
     let moved = MOVED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var_os(name)?))).collect();
     let xdg_config_home = std::env::var_os("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    let own = operator::read(&programs, &Home { home, xdg_config_home, moved })
+    let home = Home { home, xdg_config_home, moved };
+    let own = operator::read_for(&programs, &home, Some(&served.git_dir))
         .map_err(|e| format!("your own Git configuration cannot be read, and writes need it: {e}"))?;
     programs.shared.extend(own.files);
     programs.network_shared.extend(own.network_files);
@@ -54,6 +58,10 @@ pub fn settle(
     if own.signs {
         // no signature is made; whoever commits is told by this that the operator wants one
         pinned.push(("commit.gpgSign".to_owned(), "true".to_owned()));
+    }
+    if words.filters {
+        let filters = programs::with_filters(&mut programs, &own.filters, &around);
+        pinned.extend(filters.map_err(|e| format!("--filters user: {e}"))?);
     }
     let allowed = Allowed {
         root: bytes(served.root.clone().into()),
