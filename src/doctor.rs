@@ -2,7 +2,10 @@
 //! Trust: rows come from the processes themselves, the `/proc` lines beside them from the kernel; both are shown.
 
 use crate::options::Options;
-use bulkhead_contract::isolation::{Demand, Report};
+use bulkhead_contract::{
+    catalogue::Surface,
+    isolation::{Demand, Report},
+};
 use bulkhead_supervisor::{
     audit::Mode,
     doctor::{AuditFacts, DoctorFacts, GatewayFacts, ProcessFacts},
@@ -28,7 +31,10 @@ pub fn run(mut options: Options, json: bool) -> ExitCode {
     // nor a directory for a note: its worker shows the jail around none
     options.inits.note.dir = None;
     // asked before the house is built, which leaves the current directory
-    let here = std::env::current_dir().ok().and_then(|dir| dir.into_os_string().into_string().ok());
+    let here = match options.settings.surface {
+        Surface::Review => std::env::current_dir().ok().and_then(|dir| dir.into_os_string().into_string().ok()),
+        Surface::Direct | Surface::Both => Some(options.settings.direct.root.clone()),
+    };
     let setting = Setting { here: here.is_some(), ..Setting::of(&options) };
     let means = match crate::serve::means(&options) {
         Ok(means) => means,
@@ -67,6 +73,7 @@ struct Setting {
 impl Setting {
     fn of(options: &Options) -> Self {
         let scope = match options.ceiling.source.as_str() {
+            _ if options.settings.surface == Surface::Direct => "one repository (--repo)".to_owned(),
             "default" => "home (default)".to_owned(),
             source => format!("roots ({source})"),
         };

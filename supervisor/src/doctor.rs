@@ -4,13 +4,14 @@
 use crate::{
     audit::{Mode, clerk::Clerk},
     carrier::{Carrier, Ending},
-    errands::{Comparisons, Errand, Notes, Scans, Talk},
+    errands::{Comparisons, Errand, Notes, RemoteWrites, Scans, Talk, Writes},
     gateway::talk::{Talk as GatewayTalk, Unready},
     lockdown,
     settings::Settings,
     worker::{Fall, ProcStatus, Vigil, Worker},
 };
 use bulkhead_contract::{
+    catalogue::Surface,
     isolation::{Report, Row},
     path::text_of,
 };
@@ -122,6 +123,11 @@ pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
     of_errand::<Comparisons>(view, "worker-syntax", &mut facts).await;
     of_errand::<Notes>(view, "worker-note", &mut facts).await;
     of_gateway(view, &mut facts).await;
+    // with a closed gate there is no such process to look at
+    if view.settings.surface != Surface::Review && view.settings.direct.gate.is_open() {
+        of_errand::<Writes>(view, "worker-write", &mut facts).await;
+        of_errand::<RemoteWrites>(view, "worker-write-net", &mut facts).await;
+    }
     if view.settings.audit.mode != Mode::Off {
         of_audit(view, &mut facts).await;
     }

@@ -185,16 +185,31 @@ fn operations() {
     let house = place.serve();
     let text = str::to_owned;
     fs::write(place.at("repo/a.txt"), "two\n").expect("a file");
-    house.done(Operation::Commit { paths: vec![text("a.txt")], message: text("two"), allow_empty: false });
+    house.done(Operation::Commit {
+        paths: vec![text("a.txt")],
+        message: text("two"),
+        allow_empty: false,
+        include_untracked: false,
+    });
     assert_eq!(place.git(&["log", "-1", "--format=%s %an"]), "two Jailed");
     house.done(Operation::CreateBranch { name: text("topic") });
     house.done(Operation::CreateTag { name: text("v1"), message: Some(text("first")), revision: None });
     house.done(Operation::Checkout { reference: text("topic") });
     fs::write(place.at("repo/a.txt"), "topic\n").expect("a file");
-    house.done(Operation::Commit { paths: vec![text("a.txt")], message: text("topic"), allow_empty: false });
+    house.done(Operation::Commit {
+        paths: vec![text("a.txt")],
+        message: text("topic"),
+        allow_empty: false,
+        include_untracked: false,
+    });
     house.done(Operation::Checkout { reference: text("main") });
     fs::write(place.at("repo/a.txt"), "main\n").expect("a file");
-    house.done(Operation::Commit { paths: vec![text("a.txt")], message: text("main"), allow_empty: false });
+    house.done(Operation::Commit {
+        paths: vec![text("a.txt")],
+        message: text("main"),
+        allow_empty: false,
+        include_untracked: false,
+    });
     house.done(Operation::Checkout { reference: text("topic") });
     let failed = house.failed(Operation::Rebase { onto: text("main") });
     assert_eq!(failed.unmerged, ["a.txt"], "{failed:?}");
@@ -227,7 +242,12 @@ fn filtered() {
     let filters = [("filter.up.clean".to_owned(), "tr a-z A-Z".to_owned())];
     let filters = programs::with_filters(&mut allowed.programs, &filters, &around).expect("every system has it");
     allowed.pinned.extend(filters);
-    let commit = || Operation::Commit { paths: vec!["a.up".to_owned()], message: "up".to_owned(), allow_empty: false };
+    let commit = || Operation::Commit {
+        paths: vec!["a.up".to_owned()],
+        message: "up".to_owned(),
+        allow_empty: false,
+        include_untracked: false,
+    };
     place.git(&["-c", "filter.up.clean=", "add", "-N", "a.up"]);
     place.serve().failed(commit());
     House::new(Some(allowed)).done(commit());

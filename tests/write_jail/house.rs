@@ -154,7 +154,7 @@ pub fn path(bytes: &[u8]) -> PathBuf {
 /// A script as it travels.
 pub fn script(words: &[&str]) -> Operation {
     let paths = words.iter().map(|word| (*word).to_owned()).collect();
-    Operation::Commit { paths, message: String::new(), allow_empty: false }
+    Operation::Commit { paths, message: String::new(), allow_empty: false, include_untracked: false }
 }
 
 /// A real launcher.

@@ -49,7 +49,12 @@ fn failed(house: &House, operation: Operation, class: Class) -> Failed {
 }
 
 fn commit(path: &str, message: &str) -> Operation {
-    Operation::Commit { paths: vec![path.to_owned()], message: message.to_owned(), allow_empty: false }
+    Operation::Commit {
+        paths: vec![path.to_owned()],
+        message: message.to_owned(),
+        allow_empty: false,
+        include_untracked: false,
+    }
 }
 
 fn checkout(reference: &str) -> Operation {

@@ -94,9 +94,39 @@ fn what_cannot_be_committed_is_refused_by_name_and_changes_nothing() {
 #[test]
 fn an_empty_commit_is_made_where_it_is_asked_for() {
     let bench = Bench::honest();
-    let operation = Operation::Commit { paths: vec!["a.txt".into()], message: "empty".into(), allow_empty: true };
+    let operation = Operation::Commit {
+        paths: vec!["a.txt".into()],
+        message: "empty".into(),
+        allow_empty: true,
+        include_untracked: false,
+    };
     bench.done(&operation);
     assert_eq!(bench.git(&["show", "--name-only", "--format=%s"]), "empty");
+}
+
+#[test]
+fn new_files_are_taken_in_where_they_are_meant() {
+    let bench = Bench::honest();
+    let with = |paths: &[&str]| match commit(paths, "new") {
+        Operation::Commit { paths, message, allow_empty, .. } => {
+            Operation::Commit { paths, message, allow_empty, include_untracked: true }
+        }
+        other => other,
+    };
+    bench.write(".gitignore", "*.ign\n");
+    bench.write("new/one.txt", "1\n");
+    bench.write("new/two.ign", "2\n");
+    bench.write("beside.txt", "3\n");
+    bench.write("a.txt", "changed\n");
+    let failed = unchanged(&bench, &commit(&["new"], "new"), Class::NotFound);
+    assert!(failed.next.contains("include_untracked"), "{failed:#?}");
+    unchanged(&bench, &with(&["new/two.ign"]), Class::NotFound);
+    // what fails leaves the index without them
+    unchanged(&bench, &with(&["new", "nosuch"]), Class::NotFound);
+    bench.done(&with(&["new", "a.txt"]));
+    assert_eq!(bench.git(&["show", "--name-only", "--format="]), "a.txt\nnew/one.txt");
+    assert_eq!(bench.git(&["ls-files", "--others", "--exclude-standard"]), ".gitignore\nbeside.txt");
+    assert_eq!(bench.git(&["diff", "--cached", "--name-only"]), "");
 }
 
 #[test]

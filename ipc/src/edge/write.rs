@@ -140,6 +140,8 @@ pub enum Operation {
         message: String,
         /// Commit although nothing differs.
         allow_empty: bool,
+        /// Files beneath the paths that are not tracked yet, too.
+        include_untracked: bool,
     },
     /// `repo_checkout` and `repo_new_child`: a branch, or a commit to stand on without one.
     Checkout {

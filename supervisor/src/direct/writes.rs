@@ -49,7 +49,8 @@ impl Write {
                 }
                 let message = text("message");
                 guards.message("message", &message);
-                Operation::Commit { paths, message, allow_empty: flag("allow_empty") }
+                let (allow_empty, include_untracked) = (flag("allow_empty"), flag("include_untracked"));
+                Operation::Commit { paths, message, allow_empty, include_untracked }
             }
             "repo_checkout" | "repo_new_child" => {
                 let reference = text("reference");

@@ -5,20 +5,22 @@ use super::{hooks, names, signing};
 use crate::{
     failure::{Step, failed, git_failed, named, refused, shown},
     leftover::Scratch,
-    repo::{Head, Repo, lossy},
+    repo::{Head, Repo, fields, lossy},
     restore,
     settings::{self, Settings},
     standing,
 };
 use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::Done;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt};
 
 /// What is asked.
 pub(super) struct Asked<'o> {
     pub(super) paths: &'o [String],
     pub(super) message: &'o str,
     pub(super) allow_empty: bool,
+    /// Files that are not tracked yet are taken in, beneath the named paths.
+    pub(super) include_untracked: bool,
 }
 
 const HOOKS: &[&str] = &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"];
@@ -47,18 +49,26 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
     let paths = asked.paths.iter().map(|named| names::path(repo, named)).collect::<Step<Vec<_>>>()?;
     let head = repo.head()?;
     repo.refresh()?;
-    let changed = chosen(repo, &head, asked, &paths)?;
+    let new = if asked.include_untracked { untracked(repo, &paths)? } else { Vec::new() };
+    let mut changed = chosen(repo, &head, asked, &paths, &new)?;
+    changed.extend(new.iter().cloned());
     unfiltered(repo, &changed)?;
 
     let point = restore::make(repo, "repo_commit", None)?;
-    let mut done = run(repo, asked, &paths)?;
+    intend(repo, &new)?;
+    let run = run(repo, asked, &paths);
+    if run.is_err() && !new.is_empty() {
+        // a failed commit leaves the index as it was; where that fails too, the point has it
+        let _ = repo.call(["update-index", "--force-remove", "-z", "--stdin"]).stdin(listed(&new)).run();
+    }
+    let mut done = run?;
     done.notes.extend(point.notes);
     done.hooks_skipped = hooks::skipped(repo, settings, HOOKS);
     Ok(done)
 }
 
 /// What differs beneath the named paths; each of them must be known, merged, and differ.
-fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
+fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>], new: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
     let unmerged = repo.unmerged()?;
     let of_named: Vec<_> =
         unmerged.iter().filter(|path| paths.iter().any(|above| names::is_beneath(path.as_bytes(), above))).collect();
@@ -76,7 +86,7 @@ fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>]) ->
         .paths
         .iter()
         .zip(paths)
-        .filter(|(_, above)| !changed.iter().any(|path| names::is_beneath(path, above)))
+        .filter(|(_, above)| !changed.iter().chain(new).any(|path| names::is_beneath(path, above)))
         .collect();
     if quiet.is_empty() {
         return Ok(changed);
@@ -93,7 +103,7 @@ fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>]) ->
             Class::NotFound,
             format!("Git does not track {}. Nothing was committed.", named(&names)),
             if untracked {
-                "Add new files with git add first; then they can be committed."
+                "Call again with include_untracked to commit new files, if they are not ignored."
             } else {
                 "Check the names with repo_status."
             },
@@ -107,6 +117,29 @@ fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>]) ->
         format!("Nothing differs from HEAD in {}. Nothing was committed.", named(&names)),
         "Leave these paths out; repo_status shows what differs.",
     )
+}
+
+/// Files beneath the named paths that are neither tracked nor ignored.
+fn untracked(repo: &Repo<'_>, paths: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
+    let call = repo.call(["ls-files", "--others", "--exclude-standard", "-z", "--"]);
+    let listing = call.args(pathspecs(paths).iter().map(|path| OsStr::from_bytes(path)));
+    let listing = listing.all("Files that are not tracked could not be listed. Nothing was committed.")?;
+    // a name with a slash at its end is another repository, which is nobody's file
+    Ok(fields(&listing).filter(|path| !path.ends_with(b"/")).map(<[u8]>::to_vec).collect())
+}
+
+/// Has the index know of files that are to be committed, without their contents.
+fn intend(repo: &Repo<'_>, new: &[Vec<u8>]) -> Step<()> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let add = ["add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"];
+    repo.call(add).stdin(listed(new)).all("New files could not be taken in. Nothing was committed.").map(drop)
+}
+
+/// Each ended, as Git reads lists of paths.
+fn listed(paths: &[Vec<u8>]) -> Vec<u8> {
+    paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect()
 }
 
 /// As Git takes them: the working tree itself is `.`.
@@ -147,8 +180,7 @@ fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Done> {
     std::fs::write(&file, asked.message).map_err(|error| {
         failed(Class::Failed, format!("The message could not be passed to Git: {error}."), "Make room on the disk.")
     })?;
-    let mut input = pathspecs(paths).join(&0);
-    input.push(0);
+    let input = listed(&pathspecs(paths));
     let run = repo
         .call([
             "commit",

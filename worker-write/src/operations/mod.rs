@@ -74,8 +74,9 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
 
 fn done(operation: &Operation, repo: &mut Repo<'_>, settings: &Settings) -> Step<Done> {
     match operation {
-        Operation::Commit { paths, message, allow_empty } => {
-            commit::commit(repo, settings, &commit::Asked { paths, message, allow_empty: *allow_empty })
+        Operation::Commit { paths, message, allow_empty, include_untracked } => {
+            let (allow_empty, include_untracked) = (*allow_empty, *include_untracked);
+            commit::commit(repo, settings, &commit::Asked { paths, message, allow_empty, include_untracked })
         }
         Operation::Checkout { reference } => checkout::checkout(repo, settings, reference),
         Operation::Fetch => fetch::fetch(repo, settings),

@@ -266,6 +266,7 @@ pub fn commit(paths: &[&str], message: &str) -> Operation {
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
         message: message.to_owned(),
         allow_empty: false,
+        include_untracked: false,
     }
 }
 

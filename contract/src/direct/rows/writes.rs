@@ -53,6 +53,12 @@ pub(super) const TOOLS: &[Tool] = &[
                 required: false,
                 description: "Although nothing differs.",
             },
+            Argument {
+                name: "include_untracked",
+                kind: Kind::Boolean { default: Some(false) },
+                required: false,
+                description: "New files at or beneath the paths, too.",
+            },
         ],
         &[says("committed_paths", Shape::Count), says("id", Shape::Text), says("signed", Shape::Boolean)],
     ),
