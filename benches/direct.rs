@@ -119,7 +119,7 @@ fn writes(root: &Path) {
     let base = root.join("writes");
     let git = |dir: &Path, arguments: &[&str]| {
         let mut git = Command::new("git");
-        git.current_dir(dir).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        git.current_dir(dir).args(arguments).stdout(Stdio::null());
         git.env("GIT_AUTHOR_NAME", "B").env("GIT_AUTHOR_EMAIL", "b@example.invalid");
         git.env("GIT_COMMITTER_NAME", "B").env("GIT_COMMITTER_EMAIL", "b@example.invalid");
         assert!(git.status().expect("git is there").success(), "{arguments:?}");
@@ -145,9 +145,10 @@ fn writes(root: &Path) {
     ];
     for round in 0..WRITES {
         for dir in [&our_dir, &their_dir] {
-            std::fs::write(dir.join("bench.txt"), format!("{round}\n")).expect("the directory is ours");
+            std::fs::write(dir.join("bench.txt"), format!("{}\n", round + 1)).expect("the directory is ours");
         }
         let branch = format!("bench-{round}");
+        let tag = format!("tag-{branch}");
         let calls = [
             (format!(r#"{{"name":"{branch}"}}"#), vec!["branch", &branch]),
             (
@@ -155,7 +156,7 @@ fn writes(root: &Path) {
                 vec!["commit", "-qm", "m", "--only", "--", "bench.txt"],
             ),
             (format!(r#"{{"reference":"{branch}"}}"#), vec!["checkout", "-q", &branch]),
-            (format!(r#"{{"name":"tag-{branch}"}}"#), vec!["tag", &branch]),
+            (format!(r#"{{"name":"{tag}"}}"#), vec!["tag", &tag]),
         ];
         for ((tool, own, theirs), (arguments, command)) in table.iter_mut().zip(&calls) {
             own.take(|| server.try_call(tool, arguments).unwrap_or_else(|answer| panic!("{tool}: {answer:.600}")));
