@@ -23,7 +23,12 @@ pub struct Served(pub Server);
 impl Served {
     /// Reads alone.
     pub fn reading(place: &Place, repo: &Path) -> Self {
-        Self(Start::new(place).arguments(&["--surface", "direct", "--repo"]).argument(repo).spawn())
+        Self::reading_with(place, repo, &[])
+    }
+
+    /// The same with further flags.
+    pub fn reading_with(place: &Place, repo: &Path, more: &[&str]) -> Self {
+        Self(Start::new(place).arguments(&["--surface", "direct", "--repo"]).argument(repo).arguments(more).spawn())
     }
 
     /// With the gate open; an own identity is configured, as an operator has one.

@@ -25,6 +25,8 @@ const PINS: &[&str] = &[
     "rebase.missingCommitsCheck=ignore",
     "rebase.rescheduleFailedExec=false",
     "rebase.stat=false",
+    // lines of this become steps
+    "rebase.instructionFormat=",
     "merge.verifySignatures=false",
     "merge.autoStash=false",
     "merge.stat=false",
