@@ -27,9 +27,10 @@ impl Guards {
         }
     }
 
-    /// A path in the repository. `.` is one; `/`-absolute ones are not.
+    /// A path in the repository. `.` is one; `/`-absolute ones are not. Nothing of a pathspec is meant by a colon at its beginning.
     pub fn path(&mut self, name: &str, text: &str) {
-        if let Err(problem) = rules::paths::inside(text) {
+        let plain = text.trim_start_matches(':');
+        if let Err(problem) = rules::paths::inside(if plain.is_empty() { text } else { plain }) {
             self.say(name, problem);
         }
     }

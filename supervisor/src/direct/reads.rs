@@ -167,7 +167,8 @@ impl Form {
                 repo_path: own.root.clone(),
                 paths: Vec::new(),
                 staged: false,
-                context: 3,
+                // the repository's own setting counts
+                context: None,
                 ignore_whitespace: false,
                 stat,
                 max_bytes: bytes.min(MAX_DIFF_BYTES * 2),
@@ -348,18 +349,16 @@ fn change(row: &StatusRow) -> Value {
     value
 }
 
-/// What both columns of a porcelain row come to.
+/// What both columns of a porcelain row come to, as the reference has it: unmerged rows are read like the others.
 fn kind(status: &str) -> &'static str {
     let mut columns = status.chars();
-    let (index, tree) = (columns.next().unwrap_or(' '), columns.next().unwrap_or(' '));
-    match (index, tree) {
-        ('?', _) => "Added",
-        ('D', 'U' | 'D') => "Deleted",
-        ('U', _) | (_, 'U') | ('A', 'A') => "Modified",
-        ('R' | 'C', _) | (_, 'R' | 'C') => "Renamed",
-        ('A', _) | (_, 'A') => "Added",
-        ('D', _) | (_, 'D') => "Deleted",
-        _ => "Modified",
+    let columns = [columns.next().unwrap_or(' '), columns.next().unwrap_or(' ')];
+    let any = |of: &[char]| columns.iter().any(|column| of.contains(column));
+    match () {
+        () if any(&['R', 'C']) => "Renamed",
+        () if any(&['D']) => "Deleted",
+        () if any(&['A', '?']) => "Added",
+        () => "Modified",
     }
 }
 
@@ -479,8 +478,13 @@ mod tests {
             ("M ", "Modified"),
             (" T", "Modified"),
             ("UU", "Modified"),
-            ("AA", "Modified"),
-            ("UD", "Modified"),
+            ("AA", "Added"),
+            ("AU", "Added"),
+            ("UA", "Added"),
+            ("UD", "Deleted"),
+            ("AD", "Deleted"),
+            ("MD", "Deleted"),
+            ("RD", "Renamed"),
             ("DU", "Deleted"),
             ("DD", "Deleted"),
             ("D ", "Deleted"),

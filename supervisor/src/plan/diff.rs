@@ -14,7 +14,7 @@ pub(super) fn ask(tool: &str, checked: &Checked<'_>, room: Room) -> Option<Ask> 
             repo_path: checked.text("repoPath")?.to_owned(),
             paths: checked.list("paths").iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             staged: checked.boolean("staged")?,
-            context: number(checked, "context")?,
+            context: Some(number(checked, "context")?),
             ignore_whitespace: checked.boolean("ignoreWhitespace")?,
             stat: checked.boolean("stat")?,
             max_bytes: number(checked, "maxBytes")?,

@@ -177,9 +177,9 @@ fn random_histories_are_shown_as_git_shows_them() {
             let mut ask = ask(Some(&old), Some(&new));
             let mut arguments = vec![];
             match number % 5 {
-                1 => (ask.context, arguments) = (0, vec!["-U0"]),
+                1 => (ask.context, arguments) = (Some(0), vec!["-U0"]),
                 2 => (ask.ignore_whitespace, arguments) = (true, vec!["-w"]),
-                3 => (ask.context, arguments) = (7, vec!["-U7"]),
+                3 => (ask.context, arguments) = (Some(7), vec!["-U7"]),
                 _ => {}
             }
             arguments.extend([&old[..], &new]);

@@ -32,7 +32,7 @@ fn ask(base: Option<&str>, head: Option<&str>) -> asks::TextDiff {
         repo_path: String::new(),
         paths: Vec::new(),
         staged: false,
-        context: 3,
+        context: Some(3),
         ignore_whitespace: false,
         stat: false,
         max_bytes: 1 << 20,
@@ -125,11 +125,11 @@ fn all_ways(repo: &Path, ceiling: &Path) -> Vec<String> {
         vec![(ask(None, None), vec![]), (asks::TextDiff { staged: true, ..ask(None, None) }, vec!["--cached"])];
     if has_head {
         ways.push((ask(Some("HEAD"), None), vec!["HEAD"]));
-        ways.push((asks::TextDiff { context: 0, ..ask(Some("HEAD"), None) }, vec!["-U0", "HEAD"]));
+        ways.push((asks::TextDiff { context: Some(0), ..ask(Some("HEAD"), None) }, vec!["-U0", "HEAD"]));
         ways.push((asks::TextDiff { ignore_whitespace: true, ..ask(Some("HEAD"), None) }, vec!["-w", "HEAD"]));
     }
-    ways.push((asks::TextDiff { context: 0, ..ask(None, None) }, vec!["-U0"]));
-    ways.push((asks::TextDiff { context: 11, ..ask(None, None) }, vec!["-U11"]));
+    ways.push((asks::TextDiff { context: Some(0), ..ask(None, None) }, vec!["-U0"]));
+    ways.push((asks::TextDiff { context: Some(11), ..ask(None, None) }, vec!["-U11"]));
     for (ask, arguments) in ways {
         faults.extend(compare(&mut worker, repo, ask, &arguments).err());
     }

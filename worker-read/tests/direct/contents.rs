@@ -217,19 +217,53 @@ fn a_diff_against_the_empty_tree_is_what_an_unborn_branch_has() {
     let brief = worker.brief().expect("a repository");
     assert_eq!((brief.head.id, brief.head.branch.as_deref(), brief.working_tree.rows), (None, Some("trunk"), 2));
     let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-    let ask = TextDiff {
-        compared: Compared { base: Some(empty.to_owned()), ..Compared::default() },
+    let ask = all_of(empty, None);
+    let Ok(Reply::TextDiff(diff)) = worker.ask(Ask::TextDiff(ask)) else { panic!("another answer") };
+    assert_eq!(diff.diff.as_bytes(), git(&dir, &["diff", "-M", empty]));
+    assert_eq!(diff.total_files, 1);
+}
+
+/// The diff of everything against `base`.
+fn all_of(base: &str, context: Option<u32>) -> TextDiff {
+    TextDiff {
+        compared: Compared { base: Some(base.to_owned()), ..Compared::default() },
         repo_path: String::new(),
         paths: Vec::new(),
         staged: false,
-        context: 3,
+        context,
         ignore_whitespace: false,
         stat: false,
         max_bytes: 10_000,
         max_lines: None,
         page: Page { limit: 100, chars: ALL, cursor: None },
-    };
-    let Ok(Reply::TextDiff(diff)) = worker.ask(Ask::TextDiff(ask)) else { panic!("another answer") };
-    assert_eq!(diff.diff.as_bytes(), git(&dir, &["diff", "-M", empty]));
-    assert_eq!(diff.total_files, 1);
+    }
+}
+
+#[test]
+fn the_repository_says_how_many_lines_stand_around_a_change_unless_the_caller_does() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let dir = temp.path().canonicalize().expect("it is there");
+    shell(&dir, "git init -q . && seq 30 > f && git add f && git -c user.name=a -c user.email=a@b commit -qm c");
+    shell(&dir, "sed -i 15s/.*/x/ f");
+    for (configured, asked, options) in [
+        ("0", None, vec!["diff", "HEAD"]),
+        ("1", None, vec!["diff", "HEAD"]),
+        ("1", Some(5), vec!["diff", "-U5", "HEAD"]),
+        ("4000000000", None, vec!["diff", "-U100", "HEAD"]),
+        ("-1", None, vec!["diff", "-U3", "HEAD"]),
+    ] {
+        // git itself fails on what is no number of lines, so it is asked before
+        shell(&dir, "git config --unset-all diff.context || true");
+        if asked.is_none() && options.len() == 2 {
+            shell(&dir, &format!("git config diff.context {configured}"));
+        }
+        let wanted = git(&dir, &options);
+        shell(&dir, &format!("git config diff.context {configured}"));
+        let mut worker = start(&dir, &Operator::default()).expect("a repository");
+        let Ok(Reply::TextDiff(diff)) = worker.ask(Ask::TextDiff(all_of("HEAD", asked))) else {
+            panic!("another answer")
+        };
+        let shown = String::from_utf8_lossy(&wanted).into_owned();
+        assert_eq!(diff.diff, shown, "diff.context {configured}, asked {asked:?}");
+    }
 }

@@ -28,8 +28,8 @@ pub struct TextDiff {
     pub paths: Vec<String>,
     /// The index instead of the working tree.
     pub staged: bool,
-    /// Unchanged lines around changes.
-    pub context: u32,
+    /// Unchanged lines around changes; where absent, as many as the repository's own `diff.context` says, which is 3 unless it is set.
+    pub context: Option<u32>,
     /// White space within lines does not count.
     pub ignore_whitespace: bool,
     /// Rows instead of text.

@@ -79,6 +79,13 @@ fn rename_limit(repo: &Repo) -> Renames {
     Some(limit.unwrap_or(renames::LIMIT).min(renames::LIMIT))
 }
 
+/// `diff.context`, as far as it is a number of lines; more than a file of any use has are cut.
+fn configured_context(repo: &Repo) -> u32 {
+    const MOST: u32 = 100_000;
+    let configured = repo.git.config_snapshot().integer("diff.context").filter(|lines| *lines >= 0);
+    configured.map_or(3, |lines| u32::try_from(lines).unwrap_or(MOST).min(MOST))
+}
+
 fn style(repo: &Repo, context: u32, ignore_whitespace: bool) -> (Style, Option<&'static str>) {
     let config = repo.git.config_snapshot();
     let configured = config.string("diff.algorithm");

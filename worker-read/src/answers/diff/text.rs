@@ -2,7 +2,7 @@
 //! Trust: see the module above.
 
 use super::{
-    printed_row,
+    configured_context, printed_row,
     question::{find, question},
     style,
 };
@@ -35,7 +35,8 @@ const MAX_OMITTED: usize = 100;
 pub(in crate::answers) fn text(repo: &Repo, ask: &asks::TextDiff, pace: &Pace) -> Result<TextDiff, ReadFailure> {
     let cursor = ask.page.cursor.as_deref().map(Cursor::parse).transpose()?;
     let (what, paths, path) = question(repo, &ask.compared, &ask.paths, &ask.repo_path, ask.staged, pace)?;
-    let mut style = style(repo, ask.context, ask.ignore_whitespace);
+    let context = ask.context.unwrap_or_else(|| configured_context(repo));
+    let mut style = style(repo, context, ask.ignore_whitespace);
     style.0.counts_only = ask.stat;
     let (style, algorithm) = style;
     let mut answer = TextDiff {
