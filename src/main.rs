@@ -25,7 +25,9 @@ fn main() -> ExitCode {
     if let Some(kind) = worker::asked_for() {
         return worker::run(kind);
     }
-    let (options, command) = match direct::asked_for() {
+    let asked = direct::asked_for();
+    let program = asked.as_ref().map_or("bulkhead", |(program, _)| *program);
+    let (options, command) = match asked {
         Some((program, words)) => match direct::settle(program, words) {
             Ok(settled) => settled,
             Err(code) => return code,
@@ -39,10 +41,13 @@ fn main() -> ExitCode {
         }
     };
     for name in env::unknown() {
-        complain(&format!("the variable {name} is not one of this program's; `bulkhead --help` lists them"));
+        complain_as(
+            program,
+            &format!("the variable {name} is not one of this program's; `bulkhead --help` lists them"),
+        );
     }
     for complaint in &options.complaints {
-        complain(complaint);
+        complain_as(program, complaint);
     }
     match command {
         None => serve::run(options),

@@ -335,7 +335,7 @@ fn gated_tools_are_listed_unless_they_are_hidden() {
 fn both_surfaces_share_a_name_only_where_toolsets_ask_for_them() {
     let world = World::new();
     for name in NAMES {
-        let both = world.tools(name, &["--surface", "both", "--toolsets", "repo"]);
+        let both = world.tools(name, &["--surface", "both", "--toolsets", "repo,write,inspect"]);
         assert!(both.iter().any(|tool| tool == "repo_snapshot"), "{both:?}");
         let reviewed = |tool: &String| tool == "repo.brief" || tool == "repo_brief" || tool == "review_repo_brief";
         assert!(both.iter().any(reviewed), "{both:?}");

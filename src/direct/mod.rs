@@ -66,7 +66,7 @@ pub fn settle(program: &'static str, words: Vec<OsString>) -> Result<(Options, O
     let shared = std::iter::once(OsString::from("bulkhead")).chain(words.rest.iter().cloned());
     // prints its own complaint, and exits as the contract wants only for the direct surface's own flags
     let cli = Cli::try_parse_from(shared).map_err(|e| complain(&one_line(&e.to_string())))?;
-    let options = self::options(&words, cli.flags).map_err(|why| complain(&why))?;
+    let options = self::options(program, &words, cli.flags).map_err(|why| complain(&why))?;
     Ok((options, cli.command))
 }
 
@@ -89,7 +89,7 @@ fn one_line(text: &str) -> String {
     first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }
 
-fn options(words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
+fn options(program: &'static str, words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
     let roots = shared.roots.iter().filter_map(|root| root.canonicalize().ok()).collect::<Vec<_>>();
     let served = open::open(&words.repo, &roots)?;
     if words.surface == Surface::Both && shared.toolsets.is_empty() && env::TOOLSETS.read().is_none() {
@@ -115,6 +115,7 @@ fn options(words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
     let bytes = |number: u64| (number > 0).then(|| usize::try_from(number).unwrap_or(usize::MAX));
     options.inits.write = writes::settle(options.inits.write, words, &served, &roots, options.run_dir.as_deref())?;
     options.settings.direct = direct::Settings {
+        program,
         root,
         cwd,
         gate: words.gate.clone(),

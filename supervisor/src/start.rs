@@ -76,6 +76,7 @@ pub fn serve(settings: Settings, means: Means) -> i32 {
     let streams = stdio::Streams::look();
     // the direct contract has a status for it (`flags.md`)
     let unheard_fails = settings.surface == Surface::Direct;
+    let program = settings.direct.program;
     let mut house = match House::build(settings, means) {
         Ok(house) => house,
         Err(e) => return cannot_start(&e),
@@ -99,7 +100,11 @@ pub fn serve(settings: Settings, means: Means) -> i32 {
     log::flush(LAST_WORDS);
     match served {
         Some(mcp::End::Unread) => EXIT_UNREAD,
-        Some(mcp::End::Unheard) if unheard_fails => EXIT_UNHEARD,
+        Some(mcp::End::Unheard) if unheard_fails => {
+            // a closed standard error is no reason to panic
+            let _ = writeln!(io::stderr(), "{program}: standard input ended before the first message");
+            EXIT_UNHEARD
+        }
         _ => 0,
     }
 }

@@ -10,6 +10,8 @@ pub enum Corrected {
     Value(&'static str),
     /// Arguments that are refused.
     Params,
+    /// A failure of this class.
+    Failure(&'static str),
 }
 
 /// Rows: session, tool, a part of the arguments, what is right.
@@ -73,4 +75,72 @@ pub fn correction(session: &str, tool: &str, arguments: &Value) -> Option<Correc
     let arguments = arguments.to_string();
     let row = ROWS.iter().find(|row| row.0 == session && row.1 == tool && arguments.contains(row.2));
     row.map(|row| row.3)
+}
+
+const CLASH: Corrected = Corrected::Value(r#"{"outcome":"Conflicts","files":["a.txt","dir/b.txt"]}"#);
+const CLEAN: Corrected = Corrected::Value(r#"{"outcome":"Clean"}"#);
+
+/// Of writes: session, number of the call in it, what is right.
+pub const WRITES: &[(&str, usize, Corrected)] = &[
+    // a branch of that name could not be told from HEAD itself, so it is refused as a name
+    ("git-branches", 4, Corrected::Params),
+    ("git-push", 15, Corrected::Params),
+    ("git-rw", 54, Corrected::Params),
+    // disagreements, row 17: null is no value
+    ("git-branches", 24, Corrected::Failure("refused")),
+    ("git-rw", 63, Corrected::Failure("refused")),
+    // disagreements, row 5: both spellings
+    ("git-branches", 32, Corrected::Value(r#"{"renamed":{"old":"mo2","new":"x"}}"#)),
+    ("git-rw", 70, Corrected::Value(r#"{"renamed":{"old":"mo2","new":"x"}}"#)),
+    // B8: only local branches are pushed, by their names
+    ("git-push", 13, Corrected::Failure("not_found")),
+    ("git-push", 14, Corrected::Failure("not_found")),
+    // decisions: a merge is tried in memory, so that neither changes nor an operation are in its way
+    ("git-rebase", 16, CLEAN),
+    ("git-rw", 12, CLASH),
+    ("git-rw", 15, CLEAN),
+    ("git-rw", 16, CLEAN),
+    ("git-rw", 17, CLASH),
+    // decisions: what no repository could make a success of is an invalid argument
+    ("git-rw", 23, Corrected::Params),
+    ("git-rw", 24, Corrected::Params),
+];
+
+/// Which class a failure has that is recorded as one, where it is another than `not_found`: session, and numbers of calls.
+const CLASSES: &[(&str, &[(usize, &str)])] = &[
+    ("git-branches", &[(1, "refused"), (6, "refused"), (20, "refused"), (22, "refused"), (28, "refused")]),
+    (
+        "git-worktrees",
+        &[
+            (2, "refused"),
+            (3, "refused"),
+            (4, "refused"),
+            (13, "dirty"),
+            (16, "refused"),
+            (17, "refused"),
+            (23, "refused"),
+        ],
+    ),
+    ("git-push", &[(4, "rejected_non_fast_forward"), (7, "rejected_non_fast_forward")]),
+    ("git-rebase", &[(5, "dirty"), (6, "conflict"), (15, "conflict")]),
+    ("git-rebase-diff3", &[(0, "conflict")]),
+    ("git-rw", &[(4, "refused"), (21, "refused"), (27, "refused"), (28, "refused"), (32, "refused")]),
+    ("git-rw", &[(36, "dirty"), (37, "dirty"), (42, "dirty"), (43, "dirty"), (45, "dirty")]),
+    ("git-rw", &[(51, "refused"), (56, "refused"), (61, "refused"), (66, "refused")]),
+];
+
+/// What is right instead of a recorded write.
+pub fn write(session: &str, at: usize) -> Option<Corrected> {
+    WRITES.iter().find(|row| row.0 == session && row.1 == at).map(|row| row.2)
+}
+
+/// The class of a failure.
+pub fn class(session: &str, at: usize) -> Option<&'static str> {
+    let mut of = CLASSES.iter().filter(|row| row.0 == session).flat_map(|row| row.1);
+    of.find(|row| row.0 == at).map(|row| row.1)
+}
+
+/// How many classes there are.
+pub fn classes() -> usize {
+    CLASSES.iter().map(|row| row.1.len()).sum()
 }

@@ -1,9 +1,11 @@
-//! Every recorded read of the direct surface comes out again, field by field, but for the corrections named in one table.
+//! Every recorded read and write of the direct surface comes out again, field by field, but for the corrections named in one table.
 //! Trust: recordings are data; what was prose in them was never kept.
 
 mod corrections;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+mod writes;
 
 use corrections::{Corrected, correction};
 use serde_json::Value;
@@ -60,6 +62,18 @@ impl World {
     }
 }
 
+impl Corrected {
+    fn wanted(self, directory: &str) -> Came {
+        match self {
+            Corrected::Value(text) => {
+                Came::Value(serde_json::from_str(&text.replace("$FX", directory)).expect("a table's JSON"))
+            }
+            Corrected::Params => Came::Params(String::new()),
+            Corrected::Failure(class) => Came::Failure(class.to_owned(), Value::Null),
+        }
+    }
+}
+
 /// What the contract makes of a recording: values stay, and errors go where the adopted reference puts them.
 fn expected(case: &Value, directory: &str) -> Came {
     if let Some(result) = case.get("result") {
@@ -97,12 +111,7 @@ fn recorded_reads_come_out_again() {
         let wanted = match correction(&session, tool, arguments) {
             Some(correction) => {
                 corrected += 1;
-                match correction {
-                    Corrected::Value(text) => {
-                        Came::Value(serde_json::from_str(&text.replace("$FX", directory)).expect("a table's JSON"))
-                    }
-                    Corrected::Params => Came::Params(String::new()),
-                }
+                correction.wanted(directory)
             }
             None => expected(case, directory),
         };

@@ -24,6 +24,8 @@ use serde_json::{Map, Value};
 /// What the operator decided about it.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
+    /// The name that the program was started under, for what it says on standard error.
+    pub program: &'static str,
     /// Canonical directory of the working tree that is served.
     pub root: String,
     /// What the operator named, made absolute.

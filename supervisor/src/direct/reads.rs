@@ -232,8 +232,10 @@ impl Form {
         let room = own.room();
         let answered = reads.read(question(self.ask(own, room)), control).await;
         let answered = match (&self, answered) {
-            // the contract counts a file that is not there among the paths that cannot be looked at
-            (Form::Regions { .. }, Err(CallError::Read(failure))) if failure.reason == Reason::NoSuchPath => {
+            // the contract counts a file that is not there, or beyond the budget, among the paths that cannot be looked at
+            (Form::Regions { .. }, Err(CallError::Read(failure)))
+                if matches!(failure.reason, Reason::NoSuchPath | Reason::TooLarge) =>
+            {
                 return Err(CallError::Read(ReadFailure { reason: Reason::BadArgument, ..failure }));
             }
             (_, answered) => answered?,
@@ -429,9 +431,8 @@ fn regions(path: &str, found: ConflictRegions, room: usize) -> Result<Value, Cal
     let value = json!({ "backend": "git", "path": path, "conflict_count": total, "regions": regions });
     let size = budget::size(&value);
     if size > room {
-        let reason = format!("The {total} conflicts of `{path}` take {size} bytes, and an answer has {room}.");
-        let next = "Resolve the path with repo_resolve_conflict, or have the operator raise --output-budget.";
-        return Err(CallError::Direct(Box::new(Failure::new(Class::TooLarge, reason, next))));
+        let details = format!("The {total} conflicts of `{path}` take {size} bytes, and an answer has {room}.");
+        return Err(CallError::Read(ReadFailure::new(Reason::BadArgument, "path", details)));
     }
     Ok(value)
 }

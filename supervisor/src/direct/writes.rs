@@ -61,6 +61,10 @@ impl Write {
             "repo_push" => {
                 let branch = text("branch");
                 guards.branch("branch", &branch);
+                // a refspec of that form would force
+                if branch.starts_with('+') {
+                    guards.say("branch", "must be the name of a branch alone: nothing is forced");
+                }
                 Operation::Push { branch }
             }
             "repo_create_worktree" => {
