@@ -383,3 +383,18 @@ fn value(answer: &Value) -> Value {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
     serde_json::from_str(text).expect("it is JSON")
 }
+
+#[test]
+fn commands_are_logged_under_the_name_that_the_program_has() {
+    let world = World::new();
+    for name in NAMES {
+        let log = world.place.at(format!("{name:?}.log"));
+        let words = ["--allow-write", "--log-commands", log.to_str().expect("places have UTF-8 paths")];
+        let params = json!({"name": "repo_create_branch", "arguments": {"name": format!("{name:?}")}});
+        let answer = world.answered(name, &words, "tools/call", &params);
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        let text = fs::read_to_string(&log).expect("it was made");
+        let begins = |line: &str| line.starts_with(&format!("{}git ", name.prefix()));
+        assert!(text.lines().count() > 0 && text.lines().all(begins), "{text}");
+    }
+}

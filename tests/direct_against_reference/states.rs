@@ -15,6 +15,9 @@ use std::{
 /// A state's name, and what builds it and gives the directory to serve.
 type State = (&'static str, fn(&Place) -> PathBuf);
 
+/// The same of a clone of a given repository.
+type StateOfClone = (&'static str, fn(&Place, &Path) -> PathBuf);
+
 /// All states that are built here.
 pub const STATES: &[State] = &[
     ("clean", |place| recorded(place).path().to_owned()),
@@ -38,7 +41,7 @@ pub const STATES: &[State] = &[
 ];
 
 /// States of a clone of a given repository.
-pub const OF_CLONES: &[(&str, fn(&Place, &Path) -> PathBuf)] =
+pub const OF_CLONES: &[StateOfClone] =
     &[("as cloned", |place, of| clone(place, of).path().to_owned()), ("edited", edited)];
 
 fn recorded(place: &Place) -> Repo<'_> {

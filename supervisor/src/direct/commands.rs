@@ -18,9 +18,9 @@ pub enum CommandLog {
 }
 
 impl CommandLog {
-    /// Writes them down. A log that cannot be written stops nothing.
-    pub fn take(&self, commands: &[String]) {
-        let text: String = commands.iter().map(|command| line(command)).collect();
+    /// Writes them down, each behind the name that the program was started under. A log that cannot be written stops nothing.
+    pub fn take(&self, program: &str, commands: &[String]) {
+        let text: String = commands.iter().map(|command| line(program, command)).collect();
         let _ = match self {
             CommandLog::Stderr => std::io::stderr().write_all(text.as_bytes()),
             CommandLog::File(file) => match file.lock() {
@@ -31,9 +31,9 @@ impl CommandLog {
     }
 }
 
-fn line(command: &str) -> String {
+fn line(program: &str, command: &str) -> String {
     let shown = |c: char| if c.is_control() || hides(c) { '\u{fffd}' } else { c };
-    format!("bulkhead: {}\n", command.chars().map(shown).collect::<String>())
+    format!("{program}: {}\n", command.chars().map(shown).collect::<String>())
 }
 
 #[cfg(test)]
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn no_command_begins_a_line_of_its_own() {
-        let line = line("git commit -m a\nbulkhead: git push --force \u{202e}x");
+        let line = line("vcs-mcp", "git commit -m a\nvcs-mcp: git push --force \u{202e}x");
         assert_eq!((line.matches('\n').count(), line.ends_with('\n')), (1, true), "{line}");
-        assert!(!line.contains('\u{202e}'));
+        assert!(line.starts_with("vcs-mcp: git ") && !line.contains('\u{202e}'), "{line}");
     }
 }

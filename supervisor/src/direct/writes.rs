@@ -166,9 +166,10 @@ impl Write {
         told.0.extend(word.map(|word| ("side".to_owned(), word.into())));
         let outcome = reads.write(operation, control).await.map_err(without_a_word)?;
         if let Some(log) = &settings.direct.log_commands {
+            let program = settings.direct.program;
             match &outcome {
-                Outcome::Done(done) => log.take(&done.ran),
-                Outcome::Failed(failed) => log.take(&failed.ran),
+                Outcome::Done(done) => log.take(program, &done.ran),
+                Outcome::Failed(failed) => log.take(program, &failed.ran),
             }
         }
         let about = Some(settings.direct.root.clone().into_bytes());
