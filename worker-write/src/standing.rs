@@ -57,7 +57,7 @@ pub(crate) fn bounded(path: &Path) -> Option<String> {
 /// The state as a word in a sentence.
 pub(crate) fn word(state: OperationState) -> &'static str {
     match state {
-        OperationState::Clear => "nothing",
+        OperationState::Clear => bulkhead_contract::direct::point::NOTHING,
         OperationState::Merge => "a merge",
         OperationState::Rebase => "a rebase",
         OperationState::ApplyMailbox => "applying patches",

@@ -3,6 +3,8 @@
 
 /// Where the points are; a point's id and the names of its parts follow.
 pub const PREFIX: &str = "refs/bulkhead/restore/";
+/// What [`Message::during`] says where no operation was open.
+pub const NOTHING: &str = "nothing";
 /// Name of the part that every point has.
 pub const INDEX: &str = "index";
 
@@ -19,7 +21,7 @@ pub struct Message {
     pub head: Option<String>,
     /// The working tree that it was made of.
     pub root: String,
-    /// Operation that was open, in words.
+    /// Operation that was open, in words; [`NOTHING`] where there was none.
     pub during: String,
     /// `all`, or why untracked files are missing.
     pub untracked: String,

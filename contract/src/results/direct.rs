@@ -114,6 +114,8 @@ pub struct Point {
     pub branch: Option<String>,
     /// Full id of HEAD; `None` on an unborn branch.
     pub head: Option<String>,
+    /// The operation that was open, in words; `None` where there was none.
+    pub during: Option<String>,
 }
 
 /// `repo_conflict_regions`.

@@ -280,6 +280,7 @@ impl Form {
                         "before": point.before,
                         "branch": point.branch,
                         "head": point.head,
+                        "during": point.during,
                     })
                 });
                 // fewer were asked for than there are: that is no cut

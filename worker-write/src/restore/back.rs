@@ -1,7 +1,7 @@
 //! Going back to a restore point, after another one was made of what is there now.
 //! Trust: the point is data of the repository; Git checks the names in its trees as it does those of a checkout.
 
-use super::{Message, PREFIX, make, points};
+use super::{Message, NOTHING, PREFIX, make, points};
 use crate::{
     failure::{Step, failed, named, refused, shown},
     leftover::Scratch,
@@ -51,9 +51,11 @@ pub(crate) fn back(repo: &Repo<'_>, id: &str) -> Step<Done> {
 
 /// What the way back cannot bring.
 fn noted(mut done: Done, message: &Message) -> Done {
-    if message.during != standing::word(OperationState::Clear) {
+    if message.during != NOTHING {
+        let head = if message.branch.is_some() { "" } else { ", and HEAD is on no branch" };
         done.notes.push(format!(
-            "The point was made in the middle of {}; files and branch are as they were, the operation itself is not open again.",
+            "The point was made in the middle of {}; files and index are as they were{head}, the operation itself is not open \
+             again.",
             message.during
         ));
     }

@@ -24,96 +24,12 @@ pub(crate) use back::back;
 pub(crate) use list::{list, points};
 pub(crate) use make::{all_kept, make, nothing_lost};
 
-/// Where the points are.
-pub const PREFIX: &str = "refs/bulkhead/restore/";
+pub use bulkhead_contract::direct::point::PREFIX;
+pub(crate) use bulkhead_contract::direct::point::{Message, NOTHING};
+
 /// Points of one repository that are kept; making another one removes the oldest.
 pub const MAX_POINTS: usize = 100;
 /// Untracked files that a point holds at most.
 pub const MAX_UNTRACKED: usize = 5_000;
 /// Bytes of untracked files that a point holds at most.
 pub const MAX_UNTRACKED_BYTES: u64 = 64 << 20;
-
-/// What the message of a point's commits says; `Option`s are written as `-`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    /// Tool before which it was made.
-    pub(crate) before: String,
-    /// Seconds since 1970.
-    pub(crate) made: i64,
-    pub(crate) branch: Option<String>,
-    pub(crate) head: Option<String>,
-    /// The working tree that it was made of.
-    pub(crate) root: String,
-    /// Operation that was open, a word of [`crate::standing::word`].
-    pub(crate) during: String,
-    /// `all`, or why untracked files are missing.
-    pub(crate) untracked: String,
-    /// Name of the ref whose value `tip` keeps.
-    pub(crate) tip: Option<String>,
-}
-
-/// Names of the lines of a message, in their order.
-const LINES: [&str; 8] = ["Tool", "Made", "Branch", "Head", "Worktree", "During", "Untracked", "Tip"];
-
-impl Message {
-    /// Its text. Line feeds in a path would end a line early, so they are shown instead.
-    pub(crate) fn text(&self) -> String {
-        let none = || "-".to_owned();
-        let values = [
-            self.before.clone(),
-            self.made.to_string(),
-            self.branch.clone().unwrap_or_else(none),
-            self.head.clone().unwrap_or_else(none),
-            self.root.replace('\n', "\u{fffd}"),
-            self.during.clone(),
-            self.untracked.clone(),
-            self.tip.clone().unwrap_or_else(none),
-        ];
-        let mut text = format!("Restore point before {}\n\n", self.before);
-        for (name, value) in LINES.iter().zip(values) {
-            text.push_str(&format!("Bulkhead-{name}: {value}\n"));
-        }
-        text
-    }
-
-    /// Of a commit's message; `None` where it is none of ours.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let mut values = LINES.iter().map(|name| {
-            let beginning = format!("Bulkhead-{name}: ");
-            text.lines().find_map(|line| line.strip_prefix(&beginning)).map(str::to_owned)
-        });
-        let mut next = || values.next().flatten();
-        let some = |value: String| Some(value).filter(|value| value != "-");
-        Some(Self {
-            before: next()?,
-            made: next()?.parse().ok()?,
-            branch: some(next()?),
-            head: some(next()?),
-            root: next()?,
-            during: next()?,
-            untracked: next()?,
-            tip: some(next()?),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_is_read_as_it_was_written() {
-        let message = Message {
-            before: "repo_commit".to_owned(),
-            made: 1_796_080_000,
-            branch: None,
-            head: Some("a".repeat(40)),
-            root: "/srv/re po".to_owned(),
-            during: "a rebase".to_owned(),
-            untracked: "all".to_owned(),
-            tip: Some("refs/heads/x".to_owned()),
-        };
-        assert_eq!(Message::read(&message.text()), Some(message));
-        assert_eq!(Message::read("Restore point before x\n"), None);
-    }
-}

@@ -57,6 +57,11 @@ pub(super) const TOOLS: &[Tool] = &[
                 Field::always("before", Shape::Text, "The tool before which it was made."),
                 Field::always("branch", Shape::Nullable("string"), "Branch that was checked out."),
                 Field::always("head", Shape::Nullable("string"), "Full id of HEAD."),
+                Field::always(
+                    "during",
+                    Shape::Nullable("string"),
+                    "The operation that was open; it will not be open again.",
+                ),
             ])),
             "Newest first.",
         ),

@@ -3,7 +3,7 @@
 
 use crate::{commit::Commit, files::path_bytes, history::iso, pace::Pace, repo::Repo};
 use bulkhead_contract::{
-    direct::point::{INDEX, Message, PREFIX},
+    direct::point::{INDEX, Message, NOTHING, PREFIX},
     failure::ReadFailure,
     results::{Point, Points},
 };
@@ -44,6 +44,7 @@ pub(in crate::answers) fn points(repo: &Repo, limit: u32, pace: &Pace) -> Result
                 before: short(message.before),
                 branch: message.branch.map(short),
                 head: message.head.map(short),
+                during: Some(message.during).filter(|during| during != NOTHING).map(short),
             });
         }
     }
