@@ -8,5 +8,9 @@ mod support;
 mod sweep;
 mod world;
 
+mod conflicts;
+mod kills;
+mod outside;
 mod programs;
 mod remotes;
+mod special;

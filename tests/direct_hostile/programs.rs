@@ -108,7 +108,7 @@ fn a_file_system_monitor_from_every_file_of_settings() {
 /// `a.txt` goes through this filter, as the attributes of that file say.
 fn filtered(world: &World, attributes: &str, which: &[&str]) {
     for which in which {
-        world.config(&format!("filter.x.{which}"), &world.shell());
+        world.config(&format!("filter.x.{which}"), &format!("{} cat", world.words()));
     }
     world.write(attributes, "a.txt filter=x\n");
     world.write("a.txt", "one\ntwo\nthree\n");

@@ -161,8 +161,9 @@ pub fn writes(world: &World, path: &str) -> Swept {
         ("repo_undo", json!({})),
     ];
     let mut swept = all(&mut served, calls);
-    let Came::Value(points) = call(&mut served, "repo_restore_points", &json!({"max": 100})) else {
-        panic!("restore points are listed whatever there is")
+    let points = match call(&mut served, "repo_restore_points", &json!({"max": 100})) {
+        Came::Value(points) => points,
+        other => panic!("restore points are listed whatever there is: {other:?}"),
     };
     let oldest = points.as_array().expect("a list").last().map(|point| point["id"].clone());
     let id = oldest.unwrap_or_else(|| json!("20200101T000000.000000Z-0"));

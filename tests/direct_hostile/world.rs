@@ -87,8 +87,9 @@ impl World {
     }
 
     pub fn try_git(&self, dir: &Path, arguments: &[&str]) -> Output {
-        let mut git = self.place.command("git");
-        git.current_dir(dir).args(arguments).stdin(std::process::Stdio::null());
+        // a trap that works may also hang whoever runs into it
+        let mut git = self.place.command("timeout");
+        git.args(["--kill-after=1", "60", "git"]).current_dir(dir).args(arguments).stdin(std::process::Stdio::null());
         git.output().expect("git is installed")
     }
 
@@ -99,9 +100,9 @@ impl World {
         format!("for place in . {}; do :>\"$place/{MARKER}\"; done 2>/dev/null; ", places.join(" "))
     }
 
-    /// A command line for settings that a shell reads.
+    /// A command line for settings that a shell reads. It waits for nothing: its input may be a conversation.
     pub fn shell(&self) -> String {
-        format!("{} cat; :", self.words())
+        format!("{} :", self.words())
     }
 
     /// An executable file in the repository that leaves the marker.
@@ -140,16 +141,16 @@ impl World {
         assert!(differences.is_empty(), "outside: {differences:#?}");
     }
 
-    /// Tips of all branches and tags.
+    /// Tips of all branches.
     pub fn tips(&self) -> Vec<String> {
-        let listing = self.git(&["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/tags"]);
+        let listing = self.git(&["for-each-ref", "--format=%(objectname)", "refs/heads"]);
         listing.lines().map(str::to_owned).collect()
     }
 
     /// These commits can still be reached by a name, and the untracked file has its content or a restore point has it.
     pub fn lost_nothing(&self, tips: &[String]) {
         let refs = self.git(&["for-each-ref", "--format=%(refname)"]);
-        let reachable = self.git(&["rev-list", "--objects", "--no-object-names", "--all"]);
+        let reachable = self.git(&["rev-list", "--all"]);
         for tip in tips {
             assert!(reachable.lines().any(|id| id == tip), "{tip} cannot be reached any more: {refs}");
         }

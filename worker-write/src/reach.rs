@@ -112,7 +112,7 @@ fn parent(named: &Path) -> Option<PathBuf> {
 }
 
 /// Where the repository of a `file` remote lies, as Git looks for it: the git directory, or the bare repository itself.
-fn repository_at(dir: &Path) -> Option<PathBuf> {
+pub(crate) fn repository_at(dir: &Path) -> Option<PathBuf> {
     let with_suffix = |dir: &Path| {
         let mut name = dir.as_os_str().to_owned();
         name.push(".git");

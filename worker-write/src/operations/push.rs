@@ -24,7 +24,7 @@ pub(super) fn push(repo: &Repo<'_>, settings: &Settings, branch: &str) -> Step<D
         ));
     };
     let name = target(repo)?;
-    remote::may_be_used(repo, settings, &name, true)?;
+    let program = remote::may_be_used(repo, settings, &name, true)?;
     lfs::has_no_pointers(repo, &tip, &name)?;
     let refspec = format!("{full}:{full}");
     let (run, attempts) = remote::attempt(repo, || {
@@ -37,7 +37,7 @@ pub(super) fn push(repo: &Repo<'_>, settings: &Settings, branch: &str) -> Step<D
             "--set-upstream",
         ])
         .args(["--no-follow-tags", "--no-signed", "--no-force", "--no-mirror", "--recurse-submodules=no"])
-        .args(["--receive-pack=git-receive-pack", "--no-verify"])
+        .args([&format!("--receive-pack={program}"), "--no-verify"])
         .args(["--", &name, &refspec])
         .env("GIT_ALLOW_PROTOCOL", remote::PROTOCOLS)
         .run()

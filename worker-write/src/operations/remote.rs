@@ -5,13 +5,14 @@
 use crate::{
     failure::{Step, failed, refused, shown},
     git::Run,
+    reach::repository_at,
     repo::{Repo, lossy},
-    settings::Settings,
+    settings::{Settings, listed},
 };
 use bulkhead_contract::direct::Class;
 use std::{
     ffi::OsStr,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -27,7 +28,8 @@ const WORTH_TRYING: Duration = Duration::from_secs(2);
 pub(super) const PROTOCOLS: &str = "https:ssh:file";
 
 /// Refuses a remote that is none, or one whose settings lead elsewhere or name programs.
-pub(super) fn may_be_used(repo: &Repo<'_>, settings: &Settings, remote: &str, pushing: bool) -> Step<()> {
+/// How its other side is started comes back.
+pub(super) fn may_be_used(repo: &Repo<'_>, settings: &Settings, remote: &str, pushing: bool) -> Step<String> {
     let of_remote = format!("remote.{remote}.");
     if settings.section("remote").all(|(key, _)| !key.starts_with(&of_remote)) {
         return Err(failed(
@@ -49,10 +51,68 @@ pub(super) fn may_be_used(repo: &Repo<'_>, settings: &Settings, remote: &str, pu
     if urls.lines().next().is_none() {
         return Err(failed(Class::NotFound, format!("The remote {} has no address.", shown(remote)), "Give it one."));
     }
+    let (mut near, mut far) = (false, false);
     for url in urls.lines() {
-        address(repo, settings, url)?;
+        match address(repo, url)? {
+            None => far = true,
+            Some(dir) => {
+                near = true;
+                if pushing {
+                    has_no_hooks(repo, &dir)?;
+                }
+            }
+        }
     }
-    Ok(())
+    if near && far {
+        return refused(
+            format!("The remote {} has addresses of directories and of hosts. Nothing was done.", shown(remote)),
+            "Make two remotes of them.",
+        );
+    }
+    let program = if pushing { "git-receive-pack" } else { "git-upload-pack" };
+    Ok(if near { format!("GIT_CONFIG_PARAMETERS=\"{}\" {program}", NEAR.join(" ")) } else { program.to_owned() })
+}
+
+/// What outranks the configuration of a repository on this machine while Git runs in it. Git passes nothing of ours to that
+/// side, and here, in the one jail with a shell, all that it names would be run. Files there are left as they are, since
+/// writing them would take its filters.
+const NEAR: &[&str] = &[
+    "'core.hooksPath=/dev/null'",
+    "'core.alternateRefsCommand='",
+    "'core.fsmonitor=false'",
+    "'core.sshCommand='",
+    "'gpg.program=/dev/null'",
+    "'gc.auto=0'",
+    "'gc.recentObjectsHook='",
+    "'maintenance.auto=false'",
+    "'receive.autogc=false'",
+    "'receive.denyCurrentBranch=refuse'",
+];
+/// Hooks by which a repository decides what it takes.
+const DECIDING: &[&str] = &["pre-receive", "update", "proc-receive", "reference-transaction", "push-to-checkout"];
+
+/// A repository that decides by programs what it takes cannot be asked by a server that runs none.
+fn has_no_hooks(repo: &Repo<'_>, dir: &Path) -> Step<()> {
+    let config = dir.join("config");
+    let elsewhere = listed(repo.call(["config", "--includes", "--list", "-z", "--file"]).arg(&config))?
+        .into_iter()
+        .any(|(key, _)| key == "core.hookspath");
+    // a link may lead to a shell, which would read what it is told
+    let there = |name: &&&str| {
+        let hook = dir.join("hooks").join(name).symlink_metadata();
+        hook.is_ok_and(|it| it.is_symlink() || it.permissions().mode() & 0o111 != 0)
+    };
+    let what = if elsewhere { Some("core.hooksPath") } else { DECIDING.iter().find(there).copied() };
+    match what {
+        None => Ok(()),
+        Some(name) => refused(
+            format!(
+                "The repository at the remote decides by {name} what it takes, and this server runs no hooks. Nothing was \
+                 done."
+            ),
+            "Push with Git itself.",
+        ),
+    }
 }
 
 /// Settings of the repository's own that would have Git run something, or trust or reach somebody else.
@@ -132,15 +192,16 @@ fn read(url: &str) -> Address {
     }
 }
 
-fn address(repo: &Repo<'_>, settings: &Settings, url: &str) -> Step<()> {
+/// The repository, where it is a directory on this machine.
+fn address(repo: &Repo<'_>, url: &str) -> Step<Option<PathBuf>> {
     match read(url) {
-        Address::Https => Ok(()),
+        Address::Https => Ok(None),
         Address::Ssh if url.starts_with('-') || url.contains("://-") => refused(
             "An address of the remote begins with an option. Nothing was done.",
             "Correct the remote's address.",
         ),
-        Address::Ssh => Ok(()),
-        Address::Directory(path) => directory(repo, settings, &path),
+        Address::Ssh => Ok(None),
+        Address::Directory(path) => directory(repo, &path).map(Some),
         Address::Other(kind) => refused(
             format!("This server speaks https, ssh and file with remotes, not {}. Nothing was done.", shown(&kind)),
             "Give the remote another address.",
@@ -149,14 +210,8 @@ fn address(repo: &Repo<'_>, settings: &Settings, url: &str) -> Step<()> {
 }
 
 /// A repository on this machine, beneath the operator's roots.
-fn directory(repo: &Repo<'_>, _settings: &Settings, path: &Path) -> Step<()> {
-    let full = repo.root.join(path);
-    let with_suffix = || {
-        let mut name = full.clone().into_os_string();
-        name.push(".git");
-        PathBuf::from(name)
-    };
-    let Some(found) = [full.clone(), with_suffix()].into_iter().find_map(|path| path.canonicalize().ok()) else {
+fn directory(repo: &Repo<'_>, path: &Path) -> Step<PathBuf> {
+    let Some(found) = repository_at(&repo.root.join(path)) else {
         return Err(failed(
             Class::NotFound,
             format!("The remote's directory {} is not there. Nothing was done.", shown(&path.to_string_lossy())),
@@ -164,7 +219,7 @@ fn directory(repo: &Repo<'_>, _settings: &Settings, path: &Path) -> Step<()> {
         ));
     };
     if repo.allowed.roots.iter().any(|root| found.starts_with(OsStr::from_bytes(root))) {
-        return Ok(());
+        return Ok(found);
     }
     refused(
         format!(
