@@ -2,12 +2,12 @@
 //! behind is named by the next call. Trust: test code; moments come from the dice of a fixed seed.
 
 use crate::{
-    sweep::{GIVEN, call},
     support::{
         dice::Dice,
         direct::{Came, Served},
         process,
     },
+    sweep::{GIVEN, call},
     world::World,
 };
 use nix::sys::signal::Signal;
@@ -35,7 +35,8 @@ fn locks(world: &World) -> Vec<PathBuf> {
 fn a_write_that_is_killed_leaves_whole_refs_and_a_way_back() {
     let world = World::new().watched();
     let mut served = Served::writing(&world.place, &world.repo, &["--timeout", GIVEN]);
-    let mut dice = Dice::new(20_261_201);
+    served.value("repo_status", json!({}));
+    let mut dice = Dice(20_261_201);
     let tips = world.tips();
     let (mut killed, mut named) = (0, 0);
     for round in 0..25 {
@@ -53,12 +54,13 @@ fn a_write_that_is_killed_leaves_whole_refs_and_a_way_back() {
             found = process::of_kind(pid, "write");
             !found.is_empty()
         });
-        std::thread::sleep(Duration::from_millis(dice.below(250)));
+        std::thread::sleep(Duration::from_millis(dice.below(250) as u64));
         for worker in found {
             let gits = worker.children();
             let target = if dice.below(3) == 0 { gits.first().copied().unwrap_or(worker) } else { worker };
             // it may have ended by itself in the meantime
-            killed += usize::from(nix::sys::signal::kill(nix::unistd::Pid::from_raw(target.0), Signal::SIGKILL).is_ok());
+            killed +=
+                usize::from(nix::sys::signal::kill(nix::unistd::Pid::from_raw(target.0), Signal::SIGKILL).is_ok());
         }
         let came = crate::support::direct::came(&served.0.answer(&id).message);
         eprintln!("{round} {tool}: {came:?}");
@@ -73,7 +75,8 @@ fn a_write_that_is_killed_leaves_whole_refs_and_a_way_back() {
                 && class == "locked"
             {
                 let reason = failure["reason"].as_str().expect("a reason");
-                let says = left.iter().any(|lock| reason.contains(&*lock.file_name().expect("a name").to_string_lossy()));
+                let says =
+                    left.iter().any(|lock| reason.contains(&*lock.file_name().expect("a name").to_string_lossy()));
                 assert!(says, "{left:?}: {reason}");
                 named += 1;
             }
@@ -91,7 +94,8 @@ fn a_write_that_is_killed_leaves_whole_refs_and_a_way_back() {
     }
     assert!(killed > 0, "nothing was killed");
     eprintln!("{killed} killed, {named} locks named");
-    for point in served.value("repo_restore_points", json!({"max": 200})).as_array().expect("a list").iter().step_by(6) {
+    for point in served.value("repo_restore_points", json!({"max": 200})).as_array().expect("a list").iter().step_by(6)
+    {
         served.value("repo_restore", json!({"id": point["id"]}));
         assert_eq!(json!(world.git(&["rev-parse", "HEAD"])), point["head"]);
     }

@@ -2,8 +2,8 @@
 //! Trust: hostile by construction.
 
 use crate::{
-    sweep::{GIVEN, call, reads, writes},
     support::direct::{Came, Served},
+    sweep::{GIVEN, call, reads, writes},
     world::World,
 };
 use serde_json::json;
@@ -71,11 +71,9 @@ fn promised_objects_are_missing_and_not_fetched() {
 
 #[test]
 fn settings_of_remotes_that_name_programs_are_refused_by_name() {
-    for (key, fetch) in [
-        ("remote.origin.uploadpack", true),
-        ("remote.origin.receivepack", false),
-        ("core.alternateRefsCommand", true),
-    ] {
+    for (key, fetch) in
+        [("remote.origin.uploadpack", true), ("remote.origin.receivepack", false), ("core.alternateRefsCommand", true)]
+    {
         let build = |world: &World| {
             world.git(&["clone", "-q", "--bare", "../other", ".git/borrowed"]);
             fs::write(world.repo.join(".git/objects/info/alternates"), "../borrowed/objects\n").expect("ours");
@@ -92,9 +90,11 @@ fn settings_of_remotes_that_name_programs_are_refused_by_name() {
         written.refused(&["repo_fetch", "repo_push"], key);
         written.values(&["repo_commit", "repo_rename_branch", "repo_restore"]);
     }
-    for (key, value) in
-        [("core.sshCommand", "sh -c 'touch PWNED'"), ("remote.origin.vcs", "ext"), ("remote.origin.proxy", "socks5://h")]
-    {
+    for (key, value) in [
+        ("core.sshCommand", "sh -c 'touch PWNED'"),
+        ("remote.origin.vcs", "ext"),
+        ("remote.origin.proxy", "socks5://h"),
+    ] {
         let world = World::new();
         world.config("remote.origin.url", "ssh://git@127.0.0.1:9/x");
         world.config(key, value);
@@ -170,9 +170,13 @@ fn the_other_side_of_a_file_remote_runs_nothing() {
         }
     };
     let cleaning = |world: &World| {
-        for (key, value) in
-            [("receive.autogc", "true"), ("maintenance.auto", "true"), ("gc.auto", "1"), ("gc.autoDetach", "false"), ("maintenance.autoDetach", "false")]
-        {
+        for (key, value) in [
+            ("receive.autogc", "true"),
+            ("maintenance.auto", "true"),
+            ("gc.auto", "1"),
+            ("gc.autoDetach", "false"),
+            ("maintenance.autoDetach", "false"),
+        ] {
             there(world, key, value);
         }
         let origin = there(world, "gc.recentObjectsHook", &world.shell());

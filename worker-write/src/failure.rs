@@ -165,7 +165,8 @@ const KINDS: &[(&[&str], Class, &str)] = &[
             "Couldn't connect",
             "No route to host",
             "Network is unreachable",
-            "unable to access '",
+            // of a file Git says the same, with a path
+            "unable to access 'http",
             "early EOF",
             "hung up unexpectedly",
             "unexpected disconnect",
@@ -217,6 +218,8 @@ const KINDS: &[(&[&str], Class, &str)] = &[
             "bad index file",
             "index file smaller",
             "not a git repository",
+            "unknown error occurred while reading the configuration",
+            "error processing config",
         ],
         Class::Unusable,
         "The repository is damaged or incomplete; have it checked with git fsck.",
@@ -272,6 +275,10 @@ mod tests {
         for (said, class) in [
             ("fatal: Unable to create '/r/.git/index.lock': File exists.", Class::Locked),
             ("fatal: unable to access 'https://h/': Could not resolve host: h", Class::Network),
+            (
+                "warning: unable to access '/r/config': Permission denied\nfatal: error processing config",
+                Class::Unusable,
+            ),
             ("fatal: Authentication failed for 'https://h/'", Class::Auth),
             ("fatal: unable to access 'https://h/': The requested URL returned error: 403", Class::Auth),
             ("fatal: '/x' does not appear to be a git repository", Class::NotFound),

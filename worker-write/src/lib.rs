@@ -28,6 +28,8 @@ pub mod lock;
 #[cfg(unix)]
 pub mod operations;
 #[cfg(unix)]
+mod place;
+#[cfg(unix)]
 mod repo;
 #[cfg(unix)]
 pub mod restore;

@@ -25,7 +25,7 @@ use crate::{
     failure::{Step, bounded, shown},
     git::Git,
     guard::Guard,
-    leftover, lock,
+    leftover, lock, place,
     repo::Repo,
     restore,
     settings::Settings,
@@ -48,6 +48,7 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
         return restore::list(repo, *limit);
     }
     let _held = lock::take(repo.allowed, repo.git)?;
+    place::as_it_was(repo)?;
     leftover::none(&repo.git_dir, &repo.common_dir)?;
     let settings = Settings::read(repo)?;
     let pins = settings.pins(repo)?;

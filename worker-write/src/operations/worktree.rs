@@ -80,7 +80,10 @@ fn is_allowed(repo: &Repo<'_>, place: &Path) -> Step<()> {
         );
     }
     let named_git = place.components().any(|part| part.as_os_str().eq_ignore_ascii_case(OsStr::new(".git")));
-    if named_git || place.starts_with(&repo.git_dir) || place.starts_with(&repo.common_dir) {
+    // a bare repository, or one that is called otherwise
+    let is_git = |dir: &Path| dir.join("HEAD").is_file() && ["objects", "refs"].iter().all(|it| dir.join(it).is_dir());
+    let in_another = place.ancestors().skip(1).any(is_git);
+    if named_git || in_another || place.starts_with(&repo.git_dir) || place.starts_with(&repo.common_dir) {
         return refused(
             format!("{} is in a git directory. Nothing was done.", place.display()),
             "Choose another path.",
