@@ -196,10 +196,11 @@ fn hostile() {
 fn deadline() {
     let place = place();
     let house = place.serve();
-    let info = place.at("repo/.git/info");
-    fs::create_dir_all(&info).expect("ours");
-    let exclude = info.join("exclude");
-    let _ = fs::remove_file(&exclude);
+    // beneath the top, where nobody looks what kind of file it is before Git opens it
+    let beneath = place.at("repo/beneath");
+    fs::create_dir_all(&beneath).expect("ours");
+    fs::write(beneath.join("file"), "untracked\n").expect("ours");
+    let exclude = beneath.join(".gitignore");
     nix::unistd::mkfifo(&exclude, nix::sys::stat::Mode::S_IRWXU).expect("ours");
     write(&place, "a.txt", "changed\n");
     let Outcome::Failed(over) = outcome(&house, commit("a.txt", "never"), 3_000) else {
