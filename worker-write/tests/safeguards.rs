@@ -104,11 +104,19 @@ fn one_write_at_a_time_and_the_next_waits_no_longer_than_its_call() {
 #[test]
 fn a_git_that_hangs_is_ended_with_the_call() {
     let bench = Bench::honest();
+    // what stands in a file's place at the top is refused before anything runs
     fs::remove_file(bench.git_dir().join("info/exclude")).expect("git makes one");
-    let fifo = bench.git_dir().join("info/exclude");
+    let top = bench.git_dir().join("info/exclude");
+    assert!(std::process::Command::new("mkfifo").arg(&top).status().expect("mkfifo is there").success());
+    bench.write("a.txt", "mine\n");
+    let Outcome::Failed(refused) = bench.perform_within(&commit(&["a.txt"], "x"), PATIENCE) else { panic!("a pipe") };
+    assert_eq!(refused.class, Class::Unusable, "{refused:#?}");
+    fs::remove_file(&top).expect("ours");
+    // beneath it Git meets the pipe itself
+    bench.write("beneath/file", "untracked\n");
+    let fifo = bench.at("beneath/.gitignore");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo is there");
     assert!(made.success());
-    bench.write("a.txt", "mine\n");
     let begun = Instant::now();
     let Outcome::Failed(failed) = bench.perform_within(&commit(&["a.txt"], "x"), Duration::from_secs(2)) else {
         panic!("nothing can be listed")
