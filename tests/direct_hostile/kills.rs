@@ -34,12 +34,18 @@ fn locks(world: &World) -> Vec<PathBuf> {
 #[test]
 fn a_write_that_is_killed_leaves_whole_refs_and_a_way_back() {
     let world = World::new().watched();
-    let mut served = Served::writing(&world.place, &world.repo, &["--timeout", GIVEN]);
+    let serve = || Served::writing(&world.place, &world.repo, &["--timeout", GIVEN]);
+    let mut served = serve();
     served.value("repo_status", json!({}));
     let mut dice = Dice(20_261_201);
     let tips = world.tips();
     let (mut killed, mut named) = (0, 0);
     for round in 0..25 {
+        // a server whose worker ends too often waits before it starts the next
+        if round % 5 == 4 {
+            world.holds(std::mem::replace(&mut served, serve()));
+            served.value("repo_status", json!({}));
+        }
         let (tool, arguments) = if round % 3 == 2 {
             world.git(&["checkout", "-q", "-f", "-B", "moved", "feature"]);
             ("repo_rebase", json!({"onto": "main"}))
@@ -50,10 +56,11 @@ fn a_write_that_is_killed_leaves_whole_refs_and_a_way_back() {
         let id = served.0.ask(tool, arguments);
         let pid = served.0.pid();
         let mut found = Vec::new();
-        process::until(Duration::from_secs(10), || {
+        let started = process::until(Duration::from_secs(10), || {
             found = process::of_kind(pid, "write");
             !found.is_empty()
         });
+        assert!(started, "no worker was seen: {:?}", served.0.answer(&id).message);
         std::thread::sleep(Duration::from_millis(dice.below(250) as u64));
         for worker in found {
             let gits = worker.children();
@@ -94,6 +101,7 @@ fn a_write_that_is_killed_leaves_whole_refs_and_a_way_back() {
     }
     assert!(killed > 0, "nothing was killed");
     eprintln!("{killed} killed, {named} locks named");
+    served = serve();
     for point in served.value("repo_restore_points", json!({"max": 200})).as_array().expect("a list").iter().step_by(6)
     {
         served.value("repo_restore", json!({"id": point["id"]}));
