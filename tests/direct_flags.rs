@@ -193,6 +193,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--repo", "--help"], "--help"),
     (&["--repo", ""], "must not be empty"),
     (&["--repo", "/nonexistent"], "/nonexistent"),
+    (&["--root", "/nonexistent"], "--root /nonexistent"),
 ];
 
 #[test]

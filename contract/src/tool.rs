@@ -64,6 +64,31 @@ impl Tool {
     }
 }
 
+/// How many rows these families have together.
+pub(crate) const fn count(families: &[&[Tool]]) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while at < families.len() {
+        count += families[at].len();
+        at += 1;
+    }
+    count
+}
+
+/// The rows of these families, one after the other; `N` is their [`count`].
+pub(crate) const fn joined<const N: usize>(families: &[&[Tool]]) -> [Tool; N] {
+    let mut all = [families[0][0]; N];
+    let (mut count, mut family) = (0, 0);
+    while family < families.len() {
+        let mut at = 0;
+        while at < families[family].len() {
+            all[count] = families[family][at];
+            (count, at) = (count + 1, at + 1);
+        }
+        family += 1;
+    }
+    all
+}
+
 /// Group by which an operator narrows the list (`--toolsets`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolset {

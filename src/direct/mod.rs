@@ -17,7 +17,7 @@ use clap::{ArgAction, CommandFactory as _, Parser as _};
 use flags::{Account, Asked, LogCommands, Shared, Words};
 use std::{
     ffi::{OsStr, OsString},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -90,7 +90,9 @@ fn one_line(text: &str) -> String {
 }
 
 fn options(program: &'static str, words: &Words, mut shared: cli::Flags) -> Result<Options, String> {
-    let roots = shared.roots.iter().filter_map(|root| root.canonicalize().ok()).collect::<Vec<_>>();
+    // one that is mistyped must not leave the directories that stand in where none is named
+    let root = |root: &PathBuf| root.canonicalize().map_err(|e| format!("--root {}: {}", root.display(), e.kind()));
+    let roots = shared.roots.iter().map(root).collect::<Result<Vec<_>, _>>()?;
     let served = open::open(&words.repo, &roots)?;
     if words.surface == Surface::Both && shared.toolsets.is_empty() && env::TOOLSETS.read().is_none() {
         return Err("--surface both needs --toolsets: which groups of both surfaces are to be served".to_owned());

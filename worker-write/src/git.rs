@@ -134,7 +134,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 /// Keys of the operator's own configuration that the repository's outrank, as they do for the operator's own git.
-const YIELDING: &[&str] = &[
+pub(crate) const YIELDING: &[&str] = &[
     "user.name",
     "user.email",
     "author.name",

@@ -1,31 +1,18 @@
 //! The operator's own Git configuration, of which a list of keys is passed on to every run of Git.
 //! Trust: files of the operator's, read by the operator's git before anything of a repository was; the rest is dropped.
 
-use crate::{asked::ask, git::path};
+use crate::{
+    asked::ask,
+    git::{YIELDING, path},
+};
 use bulkhead_ipc::edge::write::Programs;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
 };
 
-/// Keys that are passed on as they are. What a repository says of the first ten counts more, as for the operator's own
-/// git; see [`crate::git::Git::yield_to_repository`].
-const PASSED: &[&str] = &[
-    "user.name",
-    "user.email",
-    "author.name",
-    "author.email",
-    "committer.name",
-    "committer.email",
-    "core.autocrlf",
-    "core.eol",
-    "core.safecrlf",
-    "merge.conflictstyle",
-    "merge.renames",
-    "diff.renames",
-    "init.defaultbranch",
-    "user.useconfigonly",
-];
+/// Keys that are passed on as they are, besides those that a repository's own outrank ([`YIELDING`]).
+const PASSED: &[&str] = &["merge.renames", "diff.renames", "init.defaultbranch", "user.useconfigonly"];
 /// Sections that fetch and push are told besides: by whom, and by which rules, a remote is asked for.
 const NETWORK_SECTIONS: &[&str] = &["credential", "http", "url"];
 /// Bytes of a value at most; a longer one is dropped.
@@ -225,7 +212,7 @@ impl Own {
                 "core.attributesfile" => attributes = Some(value.clone()),
                 "credential.helper" => own.helper(value, home),
                 key if section == "filter" => own.filters.push((key.to_owned(), value.clone())),
-                key if PASSED.contains(&key) => own.pin(key, value),
+                key if YIELDING.contains(&key) || PASSED.contains(&key) => own.pin(key, value),
                 key if NETWORK_SECTIONS.contains(&section) => own.of_network(key, value, home),
                 _ => {}
             }

@@ -5,7 +5,7 @@
 mod support;
 
 use bulkhead_contract::direct::{Class, OperationState};
-use bulkhead_ipc::edge::write::{Failed, Operation};
+use bulkhead_ipc::edge::write::Operation;
 use std::fs;
 use support::{Bench, checkout};
 
@@ -29,13 +29,6 @@ fn tag(name: &str, message: Option<&str>, revision: Option<&str>) -> Operation {
     }
 }
 
-fn unchanged(bench: &Bench, operation: &Operation, class: Class) -> Failed {
-    let before = bench.picture();
-    let failed = bench.refused(operation, class);
-    assert_eq!(bench.picture(), before, "{failed:#?}");
-    failed
-}
-
 #[test]
 fn a_branch_is_made_at_head_and_not_gone_to() {
     let bench = Bench::honest();
@@ -56,12 +49,12 @@ fn a_branch_is_made_at_head_and_not_gone_to() {
 fn a_branch_that_cannot_be_made_is_refused() {
     let bench = Bench::honest();
     for name in ["main", "side", "HEAD", "bad..name", "-x", "a b", "", "x.lock", "x~1", "a//b"] {
-        unchanged(&bench, &create(name), Class::Refused);
+        bench.unchanged(&create(name), Class::Refused);
     }
     // a name in the way of another
-    unchanged(&bench, &create("side/below"), Class::Refused);
+    bench.unchanged(&create("side/below"), Class::Refused);
     let empty = Bench::empty();
-    unchanged(&empty, &create("x"), Class::NotFound);
+    empty.unchanged(&create("x"), Class::NotFound);
 }
 
 #[test]
@@ -84,7 +77,7 @@ fn commits_that_nobody_else_has_need_force_and_stay_in_the_restore_point() {
     let bench = Bench::clashing();
     bench.git(&["checkout", "-q", "main"]);
     let tip = bench.id("side");
-    let failed = unchanged(&bench, &delete("side", false), Class::Refused);
+    let failed = bench.unchanged(&delete("side", false), Class::Refused);
     assert!(failed.reason.contains("HEAD") && failed.next.contains("force"), "{failed:#?}");
     let point = bench.done(&delete("side", true)).restore_point.expect("it was made");
     bench.git(&["reflog", "expire", "--expire=now", "--all"]);
@@ -109,9 +102,9 @@ fn a_branch_that_a_working_tree_holds_stays() {
     let place = bench.beside("linked");
     bench.git(&["worktree", "add", "-q", place.to_str().expect("UTF-8"), "side"]);
     for (name, force) in [("main", true), ("side", true), ("side", false)] {
-        unchanged(&bench, &delete(name, force), Class::Refused);
+        bench.unchanged(&delete(name, force), Class::Refused);
     }
-    let failed = unchanged(&bench, &delete("nosuch", false), Class::NotFound);
+    let failed = bench.unchanged(&delete("nosuch", false), Class::NotFound);
     assert!(failed.reason.contains("nosuch"), "{failed:#?}");
 }
 
@@ -123,9 +116,9 @@ fn a_branch_is_renamed_but_onto_nothing() {
     assert_eq!(bench.git(&["config", "branch.aside.description"]), "about it");
     bench.done(&rename("main", "trunk"));
     assert_eq!(bench.git(&["symbolic-ref", "HEAD"]), "refs/heads/trunk");
-    unchanged(&bench, &rename("aside", "trunk"), Class::Refused);
-    unchanged(&bench, &rename("aside", "bad..name"), Class::Refused);
-    unchanged(&bench, &rename("side", "x"), Class::NotFound);
+    bench.unchanged(&rename("aside", "trunk"), Class::Refused);
+    bench.unchanged(&rename("aside", "bad..name"), Class::Refused);
+    bench.unchanged(&rename("side", "x"), Class::NotFound);
     let empty = Bench::empty();
     empty.done(&rename("main", "trunk"));
     assert_eq!(empty.git(&["symbolic-ref", "HEAD"]), "refs/heads/trunk");
@@ -149,15 +142,15 @@ fn tags_are_made_light_and_annotated() {
 #[test]
 fn tags_that_cannot_be_made_are_refused() {
     let bench = Bench::honest();
-    unchanged(&bench, &tag("v1", None, None), Class::Refused);
-    unchanged(&bench, &tag("v1", Some("x"), None), Class::Refused);
-    unchanged(&bench, &tag("bad..name", None, None), Class::Refused);
-    unchanged(&bench, &tag("x", Some(" "), None), Class::Refused);
-    unchanged(&bench, &tag("x", None, Some("nosuch")), Class::NotFound);
-    unchanged(&bench, &tag("x", None, Some("--all")), Class::NotFound);
+    bench.unchanged(&tag("v1", None, None), Class::Refused);
+    bench.unchanged(&tag("v1", Some("x"), None), Class::Refused);
+    bench.unchanged(&tag("bad..name", None, None), Class::Refused);
+    bench.unchanged(&tag("x", Some(" "), None), Class::Refused);
+    bench.unchanged(&tag("x", None, Some("nosuch")), Class::NotFound);
+    bench.unchanged(&tag("x", None, Some("--all")), Class::NotFound);
     let mut signs = Bench::honest();
     signs.allowed.pinned.push(("tag.gpgSign".into(), "1".into()));
-    unchanged(&signs, &tag("x", Some("x"), None), Class::Refused);
+    signs.unchanged(&tag("x", Some("x"), None), Class::Refused);
     signs.done(&tag("x", None, None));
 }
 
@@ -169,7 +162,7 @@ fn a_deleted_tag_stays_in_the_restore_point_with_its_annotation() {
     let point = bench.done(&Operation::DeleteTag { name: "full".into() }).restore_point.expect("it was made");
     assert_eq!(bench.git(&["tag", "--list", "full"]), "");
     assert_eq!(bench.id(&format!("refs/bulkhead/restore/{point}/tip")), object);
-    unchanged(&bench, &Operation::DeleteTag { name: "full".into() }, Class::NotFound);
+    bench.unchanged(&Operation::DeleteTag { name: "full".into() }, Class::NotFound);
 }
 
 #[test]
@@ -200,7 +193,7 @@ fn changes_that_are_not_in_the_way_come_along() {
 fn what_is_in_the_way_is_named_and_stays() {
     let bench = Bench::honest();
     bench.write("a.txt", "mine\n");
-    let failed = unchanged(&bench, &checkout("side"), Class::Dirty);
+    let failed = bench.unchanged(&checkout("side"), Class::Dirty);
     assert!(failed.reason.contains("In the way: a.txt."), "{failed:#?}");
     assert!(failed.restore_point.is_some());
     bench.git(&["checkout", "-q", "a.txt"]);
@@ -212,11 +205,11 @@ fn what_is_in_the_way_is_named_and_stays() {
     bench.git(&["checkout", "-q", "main"]);
     fs::write(bench.git_dir().join("info/exclude"), "ignored.txt\n").expect("ours");
     bench.write("ignored.txt", "mine\n");
-    let failed = unchanged(&bench, &checkout("side"), Class::Dirty);
+    let failed = bench.unchanged(&checkout("side"), Class::Dirty);
     assert!(failed.reason.contains("In the way: ignored.txt."), "{failed:#?}");
     fs::remove_file(bench.at("ignored.txt")).expect("it is there");
     bench.write("untracked.txt", "mine\n");
-    let failed = unchanged(&bench, &checkout("side"), Class::Dirty);
+    let failed = bench.unchanged(&checkout("side"), Class::Dirty);
     assert!(failed.reason.contains("In the way: untracked.txt."), "{failed:#?}");
 }
 
@@ -225,7 +218,7 @@ fn names_that_lead_nowhere_are_not_found() {
     let bench = Bench::honest();
     for name in ["nosuch", "a.txt", "-b", "--orphan", "", "main..side", "a\0b", "HEAD:a.txt"] {
         let class = if matches!(name, "-b" | "--orphan" | "" | "a\0b") { Class::Refused } else { Class::NotFound };
-        unchanged(&bench, &checkout(name), class);
+        bench.unchanged(&checkout(name), class);
     }
 }
 
@@ -243,7 +236,7 @@ fn a_branch_that_one_remote_has_is_made_and_said() {
     assert!(!bench.try_git(&["config", "branch.there.rebase"]).status.success());
     bench.git(&["update-ref", "refs/remotes/one/both", "side"]);
     bench.git(&["update-ref", "refs/remotes/two/both", "side"]);
-    let failed = unchanged(&bench, &checkout("both"), Class::Refused);
+    let failed = bench.unchanged(&checkout("both"), Class::Refused);
     assert!(failed.reason.contains("refs/remotes/two/both"), "{failed:#?}");
 }
 
@@ -251,10 +244,10 @@ fn a_branch_that_one_remote_has_is_made_and_said() {
 fn nobody_leaves_an_open_operation_by_a_checkout() {
     let bench = Bench::clashing();
     assert!(!bench.try_git(&["merge", "main"]).status.success());
-    let failed = unchanged(&bench, &checkout("main"), Class::Conflict);
+    let failed = bench.unchanged(&checkout("main"), Class::Conflict);
     assert_eq!((failed.state, failed.unmerged), (Some(OperationState::Merge), vec!["a.txt".to_owned()]));
     bench.git(&["add", "a.txt"]);
-    unchanged(&bench, &checkout("main"), Class::Refused);
+    bench.unchanged(&checkout("main"), Class::Refused);
 }
 
 #[test]
@@ -262,6 +255,6 @@ fn a_branch_that_another_working_tree_holds_is_not_gone_to() {
     let bench = Bench::honest();
     let place = bench.beside("linked");
     bench.git(&["worktree", "add", "-q", place.to_str().expect("UTF-8"), "side"]);
-    let failed = unchanged(&bench, &checkout("side"), Class::Refused);
+    let failed = bench.unchanged(&checkout("side"), Class::Refused);
     assert!(failed.reason.contains("linked"), "{failed:#?}");
 }

@@ -5,16 +5,9 @@
 mod support;
 
 use bulkhead_contract::direct::{Class, OperationState};
-use bulkhead_ipc::edge::write::{Failed, Operation};
+use bulkhead_ipc::edge::write::Operation;
 use std::{fs, os::unix::fs::PermissionsExt};
 use support::{Bench, commit};
-
-fn unchanged(bench: &Bench, operation: &Operation, class: Class) -> Failed {
-    let before = bench.picture();
-    let failed = bench.refused(operation, class);
-    assert_eq!(bench.picture(), before, "{failed:#?}");
-    failed
-}
 
 #[test]
 fn exactly_the_named_paths_are_committed_and_the_rest_stays_staged() {
@@ -85,7 +78,7 @@ fn what_cannot_be_committed_is_refused_by_name_and_changes_nothing() {
         (commit(&["a.txt"], "a\0b"), Class::Refused, "NUL"),
     ];
     for (operation, class, named) in cases {
-        let failed = unchanged(&bench, &operation, class);
+        let failed = bench.unchanged(&operation, class);
         assert!(failed.reason.contains(named), "{failed:#?}");
         assert_eq!(failed.state, Some(OperationState::Clear));
     }
@@ -118,11 +111,11 @@ fn new_files_are_taken_in_where_they_are_meant() {
     bench.write("new/two.ign", "2\n");
     bench.write("beside.txt", "3\n");
     bench.write("a.txt", "changed\n");
-    let failed = unchanged(&bench, &commit(&["new"], "new"), Class::NotFound);
+    let failed = bench.unchanged(&commit(&["new"], "new"), Class::NotFound);
     assert!(failed.next.contains("include_untracked"), "{failed:#?}");
-    unchanged(&bench, &with(&["new/two.ign"]), Class::NotFound);
+    bench.unchanged(&with(&["new/two.ign"]), Class::NotFound);
     // what fails leaves the index without them
-    unchanged(&bench, &with(&["new", "nosuch"]), Class::NotFound);
+    bench.unchanged(&with(&["new", "nosuch"]), Class::NotFound);
     bench.done(&with(&["new", "a.txt"]));
     assert_eq!(bench.git(&["show", "--name-only", "--format="]), "a.txt\nnew/one.txt");
     assert_eq!(bench.git(&["ls-files", "--others", "--exclude-standard"]), ".gitignore\nbeside.txt");
@@ -147,10 +140,10 @@ fn markers_of_a_conflict_are_never_committed() {
     bench.write("b.txt", "b\nb2\nb3\n");
     bench.commit("fifth");
     assert!(!bench.try_git(&["rebase", "main"]).status.success());
-    let failed = unchanged(&bench, &commit(&["a.txt"], "x"), Class::Conflict);
+    let failed = bench.unchanged(&commit(&["a.txt"], "x"), Class::Conflict);
     assert_eq!((failed.state, failed.unmerged), (Some(OperationState::Rebase), vec!["a.txt".to_owned()]));
     bench.write("b.txt", "other\n");
-    let failed = unchanged(&bench, &commit(&["b.txt"], "x"), Class::Conflict);
+    let failed = bench.unchanged(&commit(&["b.txt"], "x"), Class::Conflict);
     assert!(failed.reason.contains("a.txt"), "{failed:#?}");
 }
 
@@ -160,7 +153,7 @@ fn in_the_middle_of_a_merge_nothing_is_committed_in_part() {
     assert!(!bench.try_git(&["merge", "main"]).status.success());
     bench.write("a.txt", "resolved\n");
     bench.git(&["add", "a.txt"]);
-    let failed = unchanged(&bench, &commit(&["a.txt"], "x"), Class::Refused);
+    let failed = bench.unchanged(&commit(&["a.txt"], "x"), Class::Refused);
     assert_eq!(failed.state, Some(OperationState::Merge));
     assert!(failed.next.contains("repo_continue_in_progress"), "{failed:#?}");
 }
@@ -186,7 +179,7 @@ fn paths_of_a_filter_are_refused_and_no_filter_runs() {
     bench.git(&["config", "filter.lfs.clean", &program]);
     bench.git(&["config", "filter.lfs.required", "true"]);
     bench.write("x.big", "other\n");
-    let failed = unchanged(&bench, &commit(&["x.big"], "x"), Class::Refused);
+    let failed = bench.unchanged(&commit(&["x.big"], "x"), Class::Refused);
     assert!(failed.reason.contains("x.big") && failed.reason.contains("lfs"), "{failed:#?}");
     // so far the owner's own git may have run it
     let _ = fs::remove_file(&canary);
@@ -216,7 +209,7 @@ fn an_operator_who_signs_is_not_given_an_unsigned_commit() {
     let mut bench = Bench::honest();
     bench.allowed.pinned.push(("commit.gpgsign".into(), "true".into()));
     bench.write("a.txt", "signed?\n");
-    let failed = unchanged(&bench, &commit(&["a.txt"], "x"), Class::Refused);
+    let failed = bench.unchanged(&commit(&["a.txt"], "x"), Class::Refused);
     assert!(failed.next.contains("--allow-unsigned"), "{failed:#?}");
     bench.allowed.allow_unsigned = true;
     assert_eq!(bench.done(&commit(&["a.txt"], "x")).signed, Some(false));

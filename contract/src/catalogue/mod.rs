@@ -23,7 +23,10 @@ pub use outcomes::{COMPLETED, FAILED_STATES, OPEN_STATES};
 pub(crate) use outcomes::{OF_ONE, PREVIEW};
 pub use surface::{Surface, row};
 
-use crate::{nearest::nearest, tool::Tool};
+use crate::{
+    nearest::nearest,
+    tool::{self, Tool},
+};
 
 /// The families in the order of the list.
 const FAMILIES: &[&[Tool]] = &[
@@ -41,32 +44,8 @@ const FAMILIES: &[&[Tool]] = &[
     propose::TOOLS,
 ];
 
-const COUNT: usize = {
-    let (mut count, mut at) = (0, 0);
-    while at < FAMILIES.len() {
-        count += FAMILIES[at].len();
-        at += 1;
-    }
-    count
-};
-
 /// Every tool of the review surface.
-pub static TOOLS: &[Tool] = {
-    const ALL: [Tool; COUNT] = {
-        let mut all = [FAMILIES[0][0]; COUNT];
-        let (mut count, mut family) = (0, 0);
-        while family < FAMILIES.len() {
-            let mut at = 0;
-            while at < FAMILIES[family].len() {
-                all[count] = FAMILIES[family][at];
-                (count, at) = (count + 1, at + 1);
-            }
-            family += 1;
-        }
-        all
-    };
-    &ALL
-};
+pub static TOOLS: &[Tool] = &tool::joined::<{ tool::count(FAMILIES) }>(FAMILIES);
 
 /// The review surface's tool of that name, in either spelling.
 #[must_use]

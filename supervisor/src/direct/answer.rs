@@ -24,12 +24,12 @@ pub fn rendered(tool: &Tool, own: &Settings, outcome: Result<Done, CallError>) -
         Ok(done) => done.data.unwrap_or(Value::Null),
         Err(error) => return failed(tool, error),
     };
-    let size = budget::size(&value);
-    if let Some(ceiling) = own.ceiling.filter(|ceiling| size > *ceiling) {
-        let what = format!("The answer of `{}`", tool.name);
-        return failed(tool, super::reads::too_large(&what, size as u64, ceiling));
-    }
     let value = if own.camel { in_camel_case(value) } else { value };
+    let text = budget::pretty(&value);
+    if let Some(ceiling) = own.ceiling.filter(|ceiling| text.len() > *ceiling) {
+        let what = format!("The answer of `{}`", tool.name);
+        return failed(tool, super::reads::too_large(&what, text.len() as u64, ceiling));
+    }
     let structure = match (&value, tool.data) {
         (Value::Object(cut), [Field { name: WRAPPED, .. }]) if cut.contains_key("items") => {
             let mut members = cut.clone();
@@ -40,7 +40,7 @@ pub fn rendered(tool: &Tool, own: &Settings, outcome: Result<Done, CallError>) -
         (Value::Object(_), _) => value.clone(),
         _ => json!({ WRAPPED: value }),
     };
-    Rendered::Pair { text: visible(budget::pretty(&value)), structure: visible(structure.to_string()), is_error: false }
+    Rendered::Pair { text: visible(text), structure: visible(structure.to_string()), is_error: false }
 }
 
 /// The end of a call that was not started because too much is open.

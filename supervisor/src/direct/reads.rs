@@ -158,8 +158,8 @@ impl Form {
     fn ask(&self, own: &Settings, room: usize) -> Ask {
         let bytes = u32::try_from(room).unwrap_or(u32::MAX);
         let all = || Page { limit: ALL, chars: bytes, cursor: None };
-        let refs = |kind: &str| {
-            Ask::Refs(asks::Refs { kind: Some(kind.to_owned()), pattern: None, details: false, page: all() })
+        let refs = |kind: &str, page| {
+            Ask::Refs(asks::Refs { kind: Some(kind.to_owned()), pattern: None, details: false, page })
         };
         let diff = |stat| {
             Ask::TextDiff(asks::TextDiff {
@@ -178,13 +178,14 @@ impl Form {
         };
         match self {
             Form::Snapshot => Ask::Brief { recent_commits: 1 },
-            Form::CurrentBranch => refs("local"),
+            // HEAD stands beside the names, of which none is wanted
+            Form::CurrentBranch => refs("local", Page { limit: 1, ..all() }),
             Form::Info | Form::Remotes => Ask::Remotes,
             Form::Status => Ask::Status(all()),
             Form::DiffStat => diff(true),
             Form::Diff => diff(false),
-            Form::Branches => refs("local"),
-            Form::Tags => refs("tags"),
+            Form::Branches => refs("local", all()),
+            Form::Tags => refs("tags", all()),
             Form::Worktrees => Ask::Worktrees(asks::Worktrees { page: all() }),
             Form::Conflicts => Ask::Unmerged { chars: bytes },
             Form::Regions { path } => Ask::ConflictRegions(asks::ConflictRegions { path: path.clone(), bytes }),

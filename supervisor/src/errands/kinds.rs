@@ -101,34 +101,20 @@ impl Errand for Comparisons {
     }
 }
 
-/// One write, without a network: a process of its own for each, since what it may reach depends on the question. They
-/// take turns, whatever they are: two writes in one repository at a time would meet at Git's own locks.
+/// One write, with a network or without: a process of its own for each, since what it may reach depends on the question. Those
+/// of a kind take turns, whatever they are: two writes in one repository at a time would meet at Git's own locks.
 #[derive(Debug)]
-pub struct Writes;
+pub struct Writing<const NETWORK: bool>;
 
-impl Errand for Writes {
-    const KIND: WorkerKind = WorkerKind::Write;
-    const NAME: &'static str = "the worker that writes";
-    const MOST: usize = 1;
-    const SERVES: u64 = 1;
-    const SPARE: bool = false;
-    const CLOSED_AT_START: bool = false;
-    type Ask = Operation;
-    type Reply = Outcome;
-    edge!(ToWrite);
+/// A write that needs no network.
+pub type Writes = Writing<false>;
 
-    fn fits(_ask: &Operation, reply: &Outcome) -> bool {
-        reply.is_bounded()
-    }
-}
+/// A fetch or a push.
+pub type RemoteWrites = Writing<true>;
 
-/// A fetch or a push: the same with a network.
-#[derive(Debug)]
-pub struct RemoteWrites;
-
-impl Errand for RemoteWrites {
-    const KIND: WorkerKind = WorkerKind::WriteNet;
-    const NAME: &'static str = "the worker that fetches and pushes";
+impl<const NETWORK: bool> Errand for Writing<NETWORK> {
+    const KIND: WorkerKind = if NETWORK { WorkerKind::WriteNet } else { WorkerKind::Write };
+    const NAME: &'static str = if NETWORK { "the worker that fetches and pushes" } else { "the worker that writes" };
     const MOST: usize = 1;
     const SERVES: u64 = 1;
     const SPARE: bool = false;

@@ -232,6 +232,14 @@ impl Bench {
         }
     }
 
+    /// The same of one that must leave everything as it was.
+    pub fn unchanged(&self, operation: &Operation, class: Class) -> Failed {
+        let before = self.picture();
+        let failed = self.refused(operation, class);
+        assert_eq!(self.picture(), before, "{failed:#?}");
+        failed
+    }
+
     /// Everything that a refused operation must leave as it is: refs but restore points, HEAD, index entries, files.
     pub fn picture(&self) -> String {
         let mut picture = self.git(&["for-each-ref", "--exclude=refs/bulkhead"]);

@@ -6,7 +6,7 @@ mod state;
 mod text;
 mod writes;
 
-use crate::tool::{Annotations, Argument, Field, Kind, Shape, Tool, Toolset};
+use crate::tool::{self, Annotations, Argument, Field, Kind, Shape, Tool, Toolset};
 
 /// Longest path of the direct surface, in Unicode scalar values.
 const MAX_PATH: usize = 4_096;
@@ -15,32 +15,11 @@ const MAX_NAME: usize = crate::limits::MAX_REF_CHARS;
 /// Where Git's own counters end; larger numbers are taken for this one.
 pub(super) const MAX_COUNT: i64 = 2_147_483_647;
 
+/// The families in the order of the list.
+const FAMILIES: [&[Tool]; 4] = [state::TOOLS, history::TOOLS, text::TOOLS, writes::TOOLS];
+
 /// Every tool.
-pub static TOOLS: &[Tool] = {
-    const FAMILIES: [&[Tool]; 4] = [state::TOOLS, history::TOOLS, text::TOOLS, writes::TOOLS];
-    const COUNT: usize = {
-        let (mut count, mut at) = (0, 0);
-        while at < FAMILIES.len() {
-            count += FAMILIES[at].len();
-            at += 1;
-        }
-        count
-    };
-    const ALL: [Tool; COUNT] = {
-        let mut all = [FAMILIES[0][0]; COUNT];
-        let (mut count, mut family) = (0, 0);
-        while family < FAMILIES.len() {
-            let mut at = 0;
-            while at < FAMILIES[family].len() {
-                all[count] = FAMILIES[family][at];
-                (count, at) = (count + 1, at + 1);
-            }
-            family += 1;
-        }
-        all
-    };
-    &ALL
-};
+pub static TOOLS: &[Tool] = &tool::joined::<{ tool::count(&FAMILIES) }>(&FAMILIES);
 
 /// A tool that reads.
 const fn read(
