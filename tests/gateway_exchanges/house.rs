@@ -139,6 +139,8 @@ impl House {
             lane.bridge.close();
             // the worker leaves when its pipe closes, and the next test needs its place
             lane.until_gone().await;
+            // its end is heard here, where it was started: to the next bridge it would be a stranger's
+            carrier.close().await;
             result
         })
     }

@@ -190,16 +190,16 @@ impl Link {
     ) -> Result<Option<Vec<u8>>, Error> {
         poll_fn(|cx| {
             loop {
-                let mut posted = false;
                 while self.wire.has_room()
                     && let Some(body) = further()
                 {
                     self.wire.post(body)?;
-                    posted = true;
                 }
+                // where there is room still, nothing more is to be said
+                let is_full = !self.wire.has_room();
                 let heard = self.wire.poll_frame(cx);
-                // polling may have made room for more
-                if heard.is_ready() || !posted {
+                // where polling made room, no readiness wakes us for it: what is to be said would wait for ever
+                if heard.is_ready() || !is_full || !self.wire.has_room() {
                     return heard;
                 }
             }
@@ -261,5 +261,53 @@ impl Drop for Link {
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Link").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{cell::RefCell, collections::VecDeque, pin::pin, task::Waker};
+
+    /// Takes one frame at a time, sends it when it is polled, and wakes nobody.
+    #[derive(Default)]
+    struct Narrow {
+        held: Option<Vec<u8>>,
+        sent: Rc<RefCell<Vec<Vec<u8>>>>,
+    }
+
+    impl Wire for Narrow {
+        fn post(&mut self, body: Vec<u8>) -> Result<(), Error> {
+            assert!(self.held.replace(body).is_none(), "posted without room");
+            Ok(())
+        }
+
+        fn poll_frame(&mut self, _: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+            self.sent.borrow_mut().extend(self.held.take());
+            Poll::Pending
+        }
+
+        fn has_room(&self) -> bool {
+            self.held.is_none()
+        }
+
+        fn is_unheard(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn room_that_polling_makes_is_used_though_nobody_wakes_for_it() {
+        for before in [None, Some(vec![0])] {
+            let wire = Narrow { held: before.clone(), ..Narrow::default() };
+            let sent = Rc::clone(&wire.sent);
+            let words = Rc::new(LastWords::default());
+            let mut link = Link::new("narrow".to_owned(), None, wire, mpsc::channel(1).1, |_| (), words);
+            let mut more: VecDeque<Vec<u8>> = (1..=3).map(|n| vec![n]).collect();
+            let expected: Vec<Vec<u8>> = before.into_iter().chain(more.iter().cloned()).collect();
+            let hearing = pin!(link.frame_while_posting(|| more.pop_front()));
+            assert!(hearing.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            assert_eq!(*sent.borrow(), expected);
+        }
     }
 }
