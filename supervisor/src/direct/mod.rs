@@ -9,6 +9,7 @@ mod guards;
 mod instructions;
 mod patch;
 mod reads;
+mod shapes;
 mod wanted;
 mod writes;
 

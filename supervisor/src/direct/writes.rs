@@ -163,7 +163,9 @@ impl Write {
         };
         asker.entry.intend(None).await.map_err(|why| CallError::Unrecorded { why })?;
         let mut told = Told::of(tool, &operation);
-        told.0.extend(word.map(|word| ("side".to_owned(), word.into())));
+        if let (Told::Members(members), Some(word)) = (&mut told, word) {
+            members.insert("side".to_owned(), word.into());
+        }
         let outcome = reads.write(operation, control).await.map_err(without_a_word)?;
         if let Some(log) = &settings.direct.log_commands {
             let program = settings.direct.program;
@@ -180,8 +182,13 @@ impl Write {
     }
 }
 
-/// What the contract's answer repeats of the arguments.
-struct Told(Map<String, Value>, bool);
+/// How the contract's answer begins.
+enum Told {
+    /// With what it repeats of the arguments.
+    Members(Map<String, Value>),
+    /// It is the kind of working tree alone, as the references answer it: there is nowhere to say more.
+    Kind,
+}
 
 impl Told {
     fn of(tool: &str, operation: &Operation) -> Told {
@@ -193,8 +200,7 @@ impl Told {
             Operation::Checkout { reference } => json!({ "checked_out": reference }),
             Operation::Fetch => json!({ "fetched": true }),
             Operation::Push { branch } => json!({ "pushed": branch }),
-            // the references answer with the kind of working tree alone, so that there is nowhere to say more
-            Operation::CreateWorktree { .. } => return Told(Map::new(), true),
+            Operation::CreateWorktree { .. } => return Told::Kind,
             Operation::RemoveWorktree { path, .. } => json!({ "removed": path }),
             Operation::Rebase { onto } => json!({ "rebased_onto": onto }),
             Operation::CreateBranch { name } => json!({ "created_branch": name }),
@@ -213,16 +219,13 @@ impl Told {
             Operation::Abort | Operation::Continue | Operation::RestorePoints { .. } => json!({}),
         };
         match members {
-            Value::Object(members) => Told(members, false),
-            _ => Told(Map::new(), false),
+            Value::Object(members) => Told::Members(members),
+            _ => Told::Members(Map::new()),
         }
     }
 
-    fn done(mut self, done: &Written) -> Value {
-        if self.1 {
-            return "Plain".into();
-        }
-        let members = &mut self.0;
+    fn done(self, done: &Written) -> Value {
+        let Told::Members(mut members) = self else { return "Plain".into() };
         if let Some(state) = done.state {
             members.insert("operation_state".into(), json!(state));
             members.insert("operation".into(), json!(state));
@@ -247,7 +250,7 @@ impl Told {
         if !done.notes.is_empty() {
             members.insert("notes".into(), json!(done.notes));
         }
-        Value::Object(self.0)
+        Value::Object(members)
     }
 }
 
