@@ -6,10 +6,12 @@ mod agents;
 mod audit;
 mod call;
 mod cli;
+mod connect;
 mod direct;
 mod doctor;
 mod env;
 mod gateway;
+mod manual;
 mod options;
 mod roots;
 mod run_dir;
@@ -18,7 +20,7 @@ mod tools;
 mod worker;
 
 use bulkhead_contract::catalogue::Surface;
-use clap::Parser as _;
+use clap::{ArgMatches, CommandFactory as _, Parser as _};
 use std::{io::Write as _, process::ExitCode};
 
 fn main() -> ExitCode {
@@ -34,6 +36,9 @@ fn main() -> ExitCode {
         },
         None => {
             let cli = cli::Cli::parse();
+            if let Some(code) = aside(&cli, || cli::Cli::command().get_matches()) {
+                return code;
+            }
             match options::settle_on(&cli.flags, Surface::Review) {
                 Ok(options) => (options, cli.command),
                 Err(e) => return refuse(&e.to_string()),
@@ -59,6 +64,21 @@ fn main() -> ExitCode {
         Some(cli::Command::Audit { command }) => audit::run(&options, &command),
         Some(cli::Command::Tools { json }) => tools::run(&options, json),
         Some(cli::Command::Doctor { json }) => doctor::run(options, json),
+        // run aside, before anything was settled for a server
+        Some(cli::Command::Connect { .. } | cli::Command::Completions { .. } | cli::Command::Man { .. }) => {
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+/// Runs a command that needs nothing of what a server needs: it writes a host's file, or describes this program. `None` for all
+/// others.
+fn aside(cli: &cli::Cli, matches: impl FnOnce() -> ArgMatches) -> Option<ExitCode> {
+    match cli.command.as_ref()? {
+        cli::Command::Connect { .. } => Some(connect::run(cli, &matches())),
+        cli::Command::Completions { shell } => Some(manual::completions(*shell)),
+        cli::Command::Man { directory } => Some(manual::pages(directory.as_deref())),
+        _ => None,
     }
 }
 

@@ -28,6 +28,8 @@ const NO_TIMEOUT: u64 = 30 * 24 * 3600;
 /// What a call needs of the time at its end, at least.
 const LEAST_TIMEOUT: u64 = 1;
 
+const NEEDS_TOOLSETS: &str = "--surface both needs --toolsets: which groups of both surfaces are to be served";
+
 /// The words behind the program's name, where they are meant for the direct surface, and the name to complain under.
 #[must_use]
 pub fn asked_for() -> Option<(&'static str, Vec<OsString>)> {
@@ -35,6 +37,10 @@ pub fn asked_for() -> Option<(&'static str, Vec<OsString>)> {
     let program = words.next().unwrap_or_default();
     let other = Path::new(&program).file_stem() == Some(OsStr::new(OTHER_NAME));
     let words: Vec<OsString> = words.collect();
+    // what `connect` says of the surface is for a host's file
+    if !other && words.first().is_some_and(|first| first == "connect") {
+        return None;
+    }
     let named = words.windows(2).any(|pair| pair[0] == "--surface" && (pair[1] == "direct" || pair[1] == "both"));
     match (other, named) {
         (true, _) => Some((OTHER_NAME, words)),
@@ -65,7 +71,10 @@ pub fn settle(program: &'static str, words: Vec<OsString>) -> Result<(Options, O
     };
     let shared = std::iter::once(OsString::from("bulkhead")).chain(words.rest.iter().cloned());
     // prints its own complaint, and exits as the contract wants only for the direct surface's own flags
-    let cli = Cli::try_parse_from(shared).map_err(|e| complain(&one_line(&e.to_string())))?;
+    let cli = Cli::try_parse_from(shared.clone()).map_err(|e| complain(&one_line(&e.to_string())))?;
+    if let Some(code) = crate::aside(&cli, || Cli::command().get_matches_from(shared)) {
+        return Err(code);
+    }
     let options = self::options(program, &words, cli.flags).map_err(|why| complain(&why))?;
     Ok((options, cli.command))
 }
@@ -84,7 +93,28 @@ fn shared(command: &clap::Command, flag: &str) -> Option<Shared> {
     })
 }
 
-fn one_line(text: &str) -> String {
+/// Whether a server with this surface would understand these words. Where they lead is not looked at.
+///
+/// # Errors
+/// One sentence about what it would refuse.
+pub fn understood(words: Vec<OsString>) -> Result<(), String> {
+    let command = Cli::command();
+    let words = match flags::read(words, |flag| shared(&command, flag), |_| false)? {
+        Asked::Run(words) => *words,
+        Asked::Help | Asked::Version => return Err("--help and --version serve nothing".to_owned()),
+    };
+    account(&words.account, words.forge)?;
+    let shared = std::iter::once(OsString::from("bulkhead")).chain(words.rest);
+    let cli = Cli::try_parse_from(shared).map_err(|e| one_line(&e.to_string()))?;
+    if words.surface == Surface::Both && cli.flags.toolsets.is_empty() {
+        return Err(NEEDS_TOOLSETS.to_owned());
+    }
+    Ok(())
+}
+
+/// The first line of what an argument library says.
+#[must_use]
+pub fn one_line(text: &str) -> String {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }
@@ -95,7 +125,7 @@ fn options(program: &'static str, words: &Words, mut shared: cli::Flags) -> Resu
     let roots = shared.roots.iter().map(root).collect::<Result<Vec<_>, _>>()?;
     let served = open::open(&words.repo, &roots)?;
     if words.surface == Surface::Both && shared.toolsets.is_empty() && env::TOOLSETS.read().is_none() {
-        return Err("--surface both needs --toolsets: which groups of both surfaces are to be served".to_owned());
+        return Err(NEEDS_TOOLSETS.to_owned());
     }
     account(&words.account, words.forge)?;
     let text = |path: &Path| {
