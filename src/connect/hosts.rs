@@ -201,7 +201,9 @@ pub fn named(name: &str) -> Option<&'static Host> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{collections::BTreeSet, path::Path};
+    use std::collections::BTreeSet;
+    #[cfg(unix)]
+    use std::path::Path;
 
     #[test]
     fn names_are_words_and_stand_once() {

@@ -23,8 +23,10 @@ pub enum Home {
 }
 
 /// Descriptors that a worker may hold, where the host lets it: directories stay open between calls, the rest is for work.
+#[cfg(target_os = "linux")]
 const MAX_DESCRIPTORS: u64 = 4_096;
 /// Of these, those that are for work: two threads on their way through directories as deep as they go.
+#[cfg(target_os = "linux")]
 const FOR_WORK: u64 = 512;
 
 /// Where a worker stands once its jail is closed.
