@@ -128,14 +128,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let compared = syntax::Compared { language: "rust".to_owned(), hunks: vec![hunk; 2], changed_lines: 70_000 };
     let becomes = Resolved::Content { bytes: vec![b'x'; 300], mode_of: 2, conflicts: 1 };
     let resolve = Operation::Resolve { path: "a".to_owned(), becomes, stages: [None, Some("1".repeat(40)), None] };
-    let point = write::Point {
-        id: "20261130".to_owned(),
-        made: 1,
-        before: "repo_commit".to_owned(),
-        branch: None,
-        head: Some("1".repeat(40)),
-    };
-    let done = write::Done { signed: Some(false), points: vec![point; 2], points_total: 2, ..write::Done::default() };
+    let done = write::Done { signed: Some(false), notes: vec!["a note".to_owned(); 2], ..write::Done::default() };
     let mut seeds = vec![
         codec::encode_answer(&exchange),
         codec::encode_answer(&gateway::Outcome::Answered { status: 599, body, authentic: true }),

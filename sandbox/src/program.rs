@@ -1,6 +1,10 @@
 //! Programs that a jailed process starts: each in a group that it cannot leave, and which is ended as a whole.
 //! Trust: what runs there may be taken over, ignore signals, and start others; nothing of it outlives the group's end.
 
+mod talk;
+
+pub use talk::{Talk, Terms};
+
 use crate::early;
 use crate::layers::seccomp;
 use crate::policy::{
@@ -11,12 +15,12 @@ use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::stat::{Mode, umask};
-use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use seccompiler::BpfProgram;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,6 +59,15 @@ impl Ward {
         Self { umask: Some(Mode::from_bits_truncate(umask)), ..self }
     }
 
+    /// Does something under the mask of permissions that programs are started with. The mask is the whole process's.
+    pub fn with_its_umask<T>(&self, something: impl FnOnce() -> T) -> T {
+        let Some(mask) = self.umask else { return something() };
+        let own = umask(mask);
+        let done = something();
+        umask(own);
+        done
+    }
+
     /// Starts a program in a group of its own that ends with this thread. Only the calling thread may wait for it.
     ///
     /// # Errors
@@ -75,7 +88,7 @@ impl Ward {
         // lock is taken, and nothing is unwound.
         unsafe { command.pre_exec(birth) };
         let child = command.spawn()?;
-        Ok(Group { leader: Pid::from_raw(child.id().cast_signed()), child, code: None })
+        Ok(Group { leader: Pid::from_raw(child.id().cast_signed()), child, status: None })
     }
 }
 
@@ -89,7 +102,7 @@ fn filter(tables: &[&[Row]]) -> io::Result<Arc<BpfProgram>> {
 pub struct Group {
     leader: Pid,
     child: Child,
-    code: Option<Option<i32>>,
+    status: Option<ExitStatus>,
 }
 
 impl Group {
@@ -98,36 +111,23 @@ impl Group {
         &mut self.child
     }
 
-    /// Whether the program has ended; does not wait, and leaves its number taken, so that [`Group::end`] ends nobody else.
-    #[must_use]
-    pub fn has_ended(&self) -> bool {
-        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        match waitid(Id::Pid(self.leader), flags) {
-            Ok(nix::sys::wait::WaitStatus::StillAlive) | Err(Errno::EINTR) => false,
-            // also where its end was by a signal without a name
-            Ok(_) | Err(_) => true,
-        }
-    }
-
-    /// Ends all of the group, and waits until the last of it is gone, at most for `patience`. Gives the program's exit
-    /// code, `None` where a signal ended it, ours or another.
+    /// Ends all of the group, and waits until the last of it is gone, at most for `patience`. Gives how the
+    /// program ended; where a signal did it, that may have been ours.
     ///
     /// # Errors
     /// `TimedOut` where something of it hangs in the kernel.
-    pub fn end(mut self, patience: Duration) -> io::Result<Option<i32>> {
+    pub fn end(mut self, patience: Duration) -> io::Result<ExitStatus> {
         let until = Instant::now() + patience;
         loop {
             // the leader's number is not given away before the last member is waited for below
             let _ = killpg(self.leader, Signal::SIGKILL);
-            if self.code.is_none()
-                && let Some(status) = self.child.try_wait()?
-            {
-                self.code = Some(status.code());
+            if self.status.is_none() {
+                self.status = self.child.try_wait()?;
             }
-            if let Some(code) = self.code
+            if let Some(status) = self.status
                 && !self.left()
             {
-                return Ok(code);
+                return Ok(status);
             }
             if Instant::now() >= until {
                 return Err(io::ErrorKind::TimedOut.into());

@@ -89,7 +89,8 @@ fn local() {
     done(&house, checkout("main"));
     done(&house, Operation::DeleteBranch { name: "nc".into(), force: false });
     write(&place, "untracked", "changed\n");
-    assert_eq!(done(&house, Operation::RestorePoints { limit: 10 }).points_total, 6);
+    let points = place.git(&["for-each-ref", "--format=%(refname)", "refs/bulkhead/restore/*/index"]);
+    assert_eq!(points.lines().count(), 6, "{points}");
     done(&house, Operation::Restore { id: point });
     assert_eq!(place.git(&["status", "--porcelain"]), " M a.txt\n?? untracked");
     assert_eq!(fs::read_to_string(place.at("repo/untracked")).expect("it is there"), "mine\n");
@@ -184,11 +185,10 @@ fn hostile() {
     fs::write(info.join("attributes"), "b.txt filter=x diff=x\n").expect("ours");
     write(&place, "a.txt", "changed\n");
     write(&place, "b.txt", "changed\n");
-    done(&house, commit("a.txt", "honest"));
+    let honest = done(&house, commit("a.txt", "honest"));
     failed(&house, commit("b.txt", "filtered"), Class::Refused);
     // the restore point's bytes are those of the file, whatever filter there is
-    let points = done(&house, Operation::RestorePoints { limit: 1 });
-    let shown = format!("refs/bulkhead/restore/{}/worktree:b.txt", points.points[0].id);
+    let shown = format!("refs/bulkhead/restore/{}/worktree:b.txt", honest.restore_point.expect("it was made"));
     assert_eq!(place.git(&["-c", "core.fsmonitor=false", "cat-file", "blob", &shown]), "changed");
     assert!(!canary.exists());
 }

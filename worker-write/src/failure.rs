@@ -55,12 +55,21 @@ pub(crate) fn not_run(why: &NotRun) -> Box<Failed> {
 /// Git ran and failed: our sentence, what it said, and its kind where that can be told.
 pub(crate) fn git_failed(sentence: &str, run: &Run) -> Box<Failed> {
     let said = said(run);
-    let (class, next) = kind(&said);
     let mut reason = sentence.to_owned();
-    if said.is_empty() {
-        let ended = run.code.map_or("a signal".to_owned(), |code| format!("status {code}"));
-        reason.push_str(&format!("\nGit said nothing and ended with {ended}."));
-    } else {
+    // what it had said by then does not say why it ended
+    let (class, next) = match run.signal {
+        Some(_) => {
+            (Class::Failed, "Look at the state of the repository, then try again; the machine may be short of memory.")
+        }
+        None => kind(&said),
+    };
+    if let Some(signal) = run.signal {
+        reason.push_str(&format!("\nGit was ended by signal {signal}."));
+    } else if said.is_empty() {
+        let code = run.code.unwrap_or_default();
+        reason.push_str(&format!("\nGit said nothing and ended with status {code}."));
+    }
+    if !said.is_empty() {
         reason.push_str("\nGit said:\n");
         reason.push_str(&said);
     }
@@ -250,7 +259,7 @@ mod tests {
     use super::*;
 
     fn run(stderr: &str) -> Run {
-        Run { code: Some(1), stdout: Vec::new(), stderr: stderr.into(), cut: false }
+        Run { code: Some(1), signal: None, stdout: Vec::new(), stderr: stderr.into(), cut: false }
     }
 
     #[test]
@@ -268,6 +277,16 @@ mod tests {
         assert!(failed.reason.chars().count() <= MAX_SAID + 100);
         assert!(failed.reason.ends_with("… [20000 characters in all]"), "{}", failed.reason.len());
         assert_eq!(bounded("x".repeat(90), 40), format!("{}… [90 characters in all]", "x".repeat(16)));
+    }
+
+    #[test]
+    fn a_signal_is_told_as_one_whatever_git_had_said() {
+        for said in ["", "error: bad object 1234\n"] {
+            let run = Run { code: None, signal: Some(9), ..run(said) };
+            let failed = git_failed("It did not end well.", &run);
+            assert_eq!(failed.class, Class::Failed);
+            assert!(failed.reason.contains("ended by signal 9.") && failed.reason.contains(said.trim()), "{failed:?}");
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub mod restore;
 mod settings;
 #[cfg(unix)]
 mod standing;
+#[cfg(unix)]
+mod store;
 
 #[cfg(not(unix))]
 #[path = "elsewhere.rs"]

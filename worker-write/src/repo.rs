@@ -5,6 +5,7 @@ use crate::{
     failure::{Step, failed, git_failed, not_run, refused},
     git::{Git, Run},
     standing,
+    store::{self, Store},
 };
 use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::Allowed;
@@ -34,6 +35,8 @@ pub(crate) struct Repo<'a> {
     pub(crate) common_dir: PathBuf,
     /// The restore point that the operation made last, of whichever working tree.
     pub(crate) point: Rc<RefCell<Option<String>>>,
+    /// What is read without Git, where the repository is of a kind for that.
+    pub(crate) store: Option<Rc<Store>>,
     /// Global arguments besides those that Git is always given.
     globals: Vec<OsString>,
 }
@@ -76,6 +79,7 @@ impl<'a> Repo<'a> {
             git_dir: path(&allowed.git_dir),
             common_dir: path(&allowed.common_dir),
             point: Rc::default(),
+            store: None,
             globals: Vec::new(),
         }
     }
@@ -96,6 +100,7 @@ impl<'a> Repo<'a> {
             git_dir: git_dir.to_owned(),
             common_dir: self.common_dir.clone(),
             point: Rc::clone(&self.point),
+            store: self.store.clone(),
             globals,
         }
     }
@@ -115,6 +120,11 @@ impl<'a> Repo<'a> {
 
     /// Where HEAD is now.
     pub(crate) fn head(&self) -> Step<Head> {
+        if let Some(store) = &self.store
+            && let Ok(head) = store.head(&self.git_dir)
+        {
+            return Ok(head);
+        }
         let branch = match self.call(["symbolic-ref", "-q", "HEAD"]).line()? {
             Some(name) => Some(name.strip_prefix("refs/heads/").map(str::to_owned).ok_or_else(|| {
                 failed(
@@ -130,11 +140,24 @@ impl<'a> Repo<'a> {
 
     /// The commit that a revision names.
     pub(crate) fn commit(&self, revision: &str) -> Step<Option<String>> {
+        if let Some(store) = &self.store
+            && let Ok(found) = match revision {
+                "HEAD" => store.head(&self.git_dir).map(|head| head.commit),
+                name => store.commit(name).map(|id| id.map(|id| id.to_string())),
+            }
+        {
+            return Ok(found);
+        }
         self.call(["rev-parse", "--verify", "-q", "--end-of-options"]).arg(format!("{revision}^{{commit}}")).line()
     }
 
     /// What a full name of a ref holds, unpeeled.
     pub(crate) fn reference(&self, name: &str) -> Step<Option<String>> {
+        if let Some(store) = &self.store
+            && let Ok(found) = store.reference(name)
+        {
+            return Ok(found.map(|id| id.to_string()));
+        }
         let listed = self.call(["for-each-ref", "--format=%(refname) %(objectname)", name]).line()?;
         let whole = listed.as_deref().and_then(|line| line.split_once(' '));
         Ok(whole.filter(|(found, _)| *found == name).map(|(_, id)| id.to_owned()))
@@ -287,6 +310,9 @@ impl<'a> Repo<'a> {
 
     /// Id of the tree without entries, in the repository's own hash.
     pub(crate) fn empty_tree(&self) -> Step<String> {
+        if let Some(store) = &self.store {
+            return Ok(store.empty_tree().to_string());
+        }
         let id = self.call(["hash-object", "-w", "-t", "tree", "--stdin"]).stdin(Vec::new()).line()?;
         id.ok_or_else(|| failed(Class::Failed, "Git could not write the empty tree.", "Check the disk."))
     }
@@ -294,7 +320,7 @@ impl<'a> Repo<'a> {
     /// Refuses a name that Git would not take for a branch or a tag.
     pub(crate) fn checked_name(&self, kind: &str, name: &str) -> Step<()> {
         let full = format!("refs/{kind}/{name}");
-        let taken = self.call(["check-ref-format", &full]).run()?.code == Some(0);
+        let taken = store::is_name(&full) || self.call(["check-ref-format", &full]).output()?.is_some();
         if !taken || name.starts_with('-') || name == "HEAD" {
             return refused(format!("{name:?} is not a name that Git allows here."), "Choose another name.");
         }
@@ -392,6 +418,8 @@ impl Call<'_, '_> {
         match run.code {
             Some(0) if run.cut => Err(too_much()),
             Some(0) => Ok(Some(run.stdout)),
+            // no answer is not the answer no
+            _ if run.signal.is_some() => Err(git_failed("A question to Git was not answered.", &run)),
             _ => Ok(None),
         }
     }

@@ -76,12 +76,9 @@ impl Writer {
                 None => return Ok(()),
                 Some(Wanted::Call(call)) => return self.call(&call),
                 Some(Wanted::SelfProbe(id)) => {
-                    let reach = reach::of(
-                        &self.allowed,
-                        &Operation::RestorePoints { limit: 0 },
-                        self.network,
-                        &Remotes::default(),
-                    );
+                    // of an operation that needs nothing besides the repository
+                    let least = Operation::Abort;
+                    let reach = reach::of(&self.allowed, &least, self.network, &Remotes::default());
                     if self.finish(id, reach)? {
                         let report = self.jail.probe();
                         self.say(&FromErrand::SelfProbe { id, report })?;
@@ -125,9 +122,8 @@ impl Writer {
         if !self.finish(id, reach)? {
             return Ok(());
         }
-        let ready = remotes.and_then(|_| git.yield_to_repository());
-        let mut outcome = match ready {
-            Ok(()) => (self.perform)(&call.ask, &self.allowed, &git),
+        let mut outcome = match remotes {
+            Ok(_) => (self.perform)(&call.ask, &self.allowed, &git),
             Err(why) => failed(&why),
         };
         match &mut outcome {

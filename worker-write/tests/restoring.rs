@@ -4,8 +4,8 @@
 
 mod support;
 
-use bulkhead_contract::direct::{Class, OperationState};
-use bulkhead_ipc::edge::write::{Done, Operation};
+use bulkhead_contract::direct::{Class, OperationState, point::Message};
+use bulkhead_ipc::edge::write::Operation;
 use bulkhead_worker_write::restore::{MAX_POINTS, MAX_UNTRACKED, PREFIX};
 use std::{
     fs,
@@ -17,8 +17,17 @@ fn restore(id: &str) -> Operation {
     Operation::Restore { id: id.to_owned() }
 }
 
-fn list(bench: &Bench, limit: u32) -> Done {
-    bench.done(&Operation::RestorePoints { limit })
+/// Ids of the points that there are, newest first.
+fn ids(bench: &Bench) -> Vec<String> {
+    let listing = bench.git(&["for-each-ref", "--sort=-refname", "--format=%(refname)", &format!("{PREFIX}*/index")]);
+    let id = |name: &str| Some(name.strip_prefix(PREFIX)?.strip_suffix("/index")?.to_owned());
+    listing.lines().map(|name| id(name).expect("git lists what was asked for")).collect()
+}
+
+/// What the message of a point says.
+fn message(bench: &Bench, id: &str) -> Message {
+    let text = bench.git(&["log", "-1", "--format=%B", &format!("{PREFIX}{id}/index")]);
+    Message::read(&text).expect("the message is ours")
 }
 
 /// The picture, and what of the index no listing of entries shows.
@@ -180,24 +189,18 @@ fn a_detached_head_and_an_unborn_branch_come_back() {
 }
 
 #[test]
-fn points_are_listed_newest_first_with_their_number() {
+fn points_are_ordered_by_their_ids_and_none_is_taken_that_is_not_ours() {
     let bench = Bench::honest();
-    assert_eq!(list(&bench, 10).points_total, 0);
     bench.write("a.txt", "1\n");
     let first = bench.done(&commit(&["a.txt"], "1")).restore_point.expect("made");
     let second = bench.done(&checkout("v1")).restore_point.expect("made");
-    // what reads otherwise than ours is not one
-    bench.git(&["update-ref", &format!("{PREFIX}20000101T000000Z-000000-0000/index"), "HEAD"]);
-    let done = list(&bench, 10);
-    assert_eq!(done.points_total, 2);
-    let ids: Vec<_> = done.points.iter().map(|point| point.id.as_str()).collect();
-    assert_eq!(ids, [second.as_str(), first.as_str()]);
-    let newest = &done.points[0];
+    assert_eq!(ids(&bench), [second.as_str(), first.as_str()]);
+    let newest = message(&bench, &second);
     assert_eq!((newest.before.as_str(), newest.branch.as_deref()), ("repo_checkout", Some("main")));
     assert_eq!(newest.head.as_deref(), Some(bench.id("main").as_str()));
     assert!(newest.made > 1_700_000_000);
-    let done = list(&bench, 1);
-    assert_eq!((done.points.len(), done.points_total), (1, 2));
+    // what reads otherwise than ours is not one
+    bench.git(&["update-ref", &format!("{PREFIX}20000101T000000Z-000000-0000/index"), "HEAD"]);
     bench.refused(&restore("20000101T000000Z-000000-0000"), Class::NotFound);
     bench.refused(&restore("../../heads"), Class::NotFound);
 }
@@ -220,7 +223,7 @@ fn the_oldest_points_make_room() {
     bench.write("a.txt", "2\n");
     let done = bench.done(&commit(&["a.txt"], "2"));
     assert!(done.notes.iter().any(|note| note.contains("2 of the oldest")), "{done:?}");
-    assert_eq!(list(&bench, 200).points_total, MAX_POINTS as u64);
+    assert_eq!(ids(&bench).len(), MAX_POINTS);
     let left = bench.git(&["for-each-ref", "--format=%(refname)", PREFIX]);
     assert!(!left.contains("-000000-0000") && !left.contains("-000001-0000") && left.contains("-000002-0000"));
     assert!(left.contains(&point));
@@ -257,13 +260,13 @@ fn no_point_is_gone_back_to_in_the_middle_of_an_operation_or_from_another_tree()
     bench.serving(&place);
     let failed = bench.refused(&restore(&point), Class::Refused);
     assert!(failed.reason.contains("repo"), "{failed:#?}");
-    let done = list(&bench, 10);
-    assert_eq!((done.points_total, done.notes.len()), (0, 1));
     bench.write("a.txt", "in the linked one\n");
     let own = bench.done(&commit(&["a.txt"], "x")).restore_point.expect("made");
     bench.done(&restore(&own));
     assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "third");
-    assert_eq!(list(&bench, 10).points_total, 2);
+    let of = |id: &String| message(&bench, id).root;
+    let own = place.to_str().expect("UTF-8");
+    assert_eq!(ids(&bench).iter().map(of).filter(|root| root == own).count(), 2);
 }
 
 #[test]

@@ -87,8 +87,6 @@ fn one_write_at_a_time_and_the_next_waits_no_longer_than_its_call() {
     let Outcome::Failed(failed) = outcome else { panic!("{outcome:?}") };
     assert_eq!(failed.class, Class::Locked, "{failed:#?}");
     assert!(begun.elapsed() >= Duration::from_millis(250));
-    // reads of what there is to go back to wait for nobody
-    bench.done(&Operation::RestorePoints { limit: 1 });
     let allowed = bench.allowed.clone();
     let waiting = std::thread::spawn(move || {
         let git = Git::new(&allowed, Instant::now() + PATIENCE);

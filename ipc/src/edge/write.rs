@@ -28,8 +28,6 @@ pub const MAX_NAME: usize = 4_096;
 pub const MAX_LIST: usize = 100;
 /// Commands of one operation that are logged; the rest is counted.
 pub const MAX_RAN: usize = 100;
-/// Restore points that one answer lists.
-pub const MAX_POINTS: usize = 200;
 
 /// What the operator allows.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
@@ -222,11 +220,6 @@ pub enum Operation {
         /// Object ids of stages 1 to 3 that this was made of; anything else in the index by now is refused.
         stages: [Option<String>; 3],
     },
-    /// `repo_restore_points`: what there is to go back to.
-    RestorePoints {
-        /// At most this many, newest first.
-        limit: u32,
-    },
     /// `repo_restore`: back to a restore point, after another one was made of what is there now.
     Restore {
         /// Its id.
@@ -277,9 +270,7 @@ impl Outcome {
         let name = |text: &String| text.len() <= MAX_NAME;
         match self {
             Outcome::Done(done) => {
-                done.points.len() <= MAX_POINTS
-                    && done.points.iter().all(Point::is_bounded)
-                    && done.hooks_skipped.len() <= MAX_LIST
+                done.hooks_skipped.len() <= MAX_LIST
                     && done.hooks_skipped.iter().all(name)
                     && done.notes.len() <= MAX_LIST
                     && done.notes.iter().all(short)
@@ -300,13 +291,6 @@ impl Outcome {
     }
 }
 
-impl Point {
-    fn is_bounded(&self) -> bool {
-        let texts = [Some(&self.id), Some(&self.before), self.branch.as_ref(), self.head.as_ref()];
-        texts.into_iter().flatten().all(|text| text.len() <= MAX_NAME)
-    }
-}
-
 /// What was done. Fields that an operation does not have are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
 pub struct Done {
@@ -322,29 +306,10 @@ pub struct Done {
     pub signed: Option<bool>,
     /// Hooks that Git would have run and that did not run, by name.
     pub hooks_skipped: Vec<String>,
-    /// Restore points, newest first.
-    pub points: Vec<Point>,
-    /// How many there are.
-    pub points_total: u64,
     /// Sentences of ours that the caller should know.
     pub notes: Vec<String>,
     /// Commands of Git that ran, where they are logged; at most [`MAX_RAN`], each of [`MAX_REASON`] characters at most.
     pub ran: Vec<String>,
-}
-
-/// Something to go back to.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Point {
-    /// Its id: the directory of its refs.
-    pub id: String,
-    /// Seconds since 1970 at which it was made.
-    pub made: i64,
-    /// The tool before which it was made.
-    pub before: String,
-    /// Branch that was checked out; `None` where there was none.
-    pub branch: Option<String>,
-    /// Full id of HEAD; `None` on an unborn branch.
-    pub head: Option<String>,
 }
 
 /// Why it is not done, and how the repository stands.

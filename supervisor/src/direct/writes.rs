@@ -216,7 +216,7 @@ impl Told {
                 json!({ "resolved": path, "path": path, "backend": "git", "index": null })
             }
             Operation::Restore { id } => json!({ "restored": id }),
-            Operation::Abort | Operation::Continue | Operation::RestorePoints { .. } => json!({}),
+            Operation::Abort | Operation::Continue => json!({}),
         };
         match members {
             Value::Object(members) => Told::Members(members),

@@ -93,7 +93,7 @@ fn is_merged(repo: &Repo<'_>, name: &str, full: &str, tip: &str) -> Step<()> {
             None => (String::new(), "HEAD".to_owned()),
         },
     };
-    let merged = !into.is_empty() && repo.call(["merge-base", "--is-ancestor", tip, &into]).run()?.code == Some(0);
+    let merged = !into.is_empty() && repo.call(["merge-base", "--is-ancestor", tip, &into]).output()?.is_some();
     if merged {
         return Ok(());
     }

@@ -29,9 +29,11 @@ use crate::{
     repo::Repo,
     restore,
     settings::Settings,
+    store::Store,
 };
 use bulkhead_contract::direct::Class;
 use bulkhead_ipc::edge::write::{Allowed, Done, Failed, MAX_LIST, MAX_NAME, MAX_REASON, Operation, Outcome};
+use std::rc::Rc;
 
 /// Does it, or says why not and how the repository stands.
 #[must_use]
@@ -44,13 +46,12 @@ pub fn perform(operation: &Operation, allowed: &Allowed, git: &Git) -> Outcome {
 }
 
 fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
-    if let Operation::RestorePoints { limit } = operation {
-        return restore::list(repo, *limit);
-    }
     let _held = lock::take(repo.allowed, repo.git)?;
     place::as_it_was(repo)?;
     leftover::none(&repo.git_dir, &repo.common_dir)?;
     let settings = Settings::read(repo)?;
+    repo.git.yield_to(|key| settings.get(key).is_some());
+    repo.store = Store::open(&settings, &repo.common_dir).map(Rc::new);
     let pins = settings.pins(repo)?;
     repo.pin(pins);
 
@@ -95,7 +96,6 @@ fn done(operation: &Operation, repo: &mut Repo<'_>, settings: &Settings) -> Step
         }
         Operation::DeleteTag { name } => tag::delete(repo, name),
         Operation::Resolve { path, becomes, stages } => resolve::resolve(repo, path, becomes, stages),
-        Operation::RestorePoints { limit } => restore::list(repo, *limit),
         Operation::Restore { id } => restore::back(repo, id),
     }
 }

@@ -163,8 +163,8 @@ fn emptied(repo: &Repo<'_>, state: OperationState) -> Step<Option<String>> {
         _ => return Ok(None),
     };
     let Some(commit) = repo.commit(name)? else { return Ok(None) };
-    let staged = repo.call(["diff-index", "--cached", "--quiet", "--no-ext-diff", "HEAD", "--"]).run()?;
-    if staged.code != Some(0) {
+    let staged = repo.call(["diff-index", "--cached", "--quiet", "--no-ext-diff", "HEAD", "--"]).output()?;
+    if staged.is_none() {
         return Ok(None);
     }
     let subject = repo.call(["log", "-1", "--no-show-signature", "--format=%h %s", &commit, "--"]).line()?;

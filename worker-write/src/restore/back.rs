@@ -1,7 +1,7 @@
 //! Going back to a restore point, after another one was made of what is there now.
 //! Trust: the point is data of the repository; Git checks the names in its trees as it does those of a checkout.
 
-use super::{Message, NOTHING, PREFIX, make, points};
+use super::{Message, NOTHING, PREFIX, by_git, make, points};
 use crate::{
     failure::{Step, failed, named, refused, shown},
     leftover::Scratch,
@@ -118,14 +118,14 @@ impl Way<'_, '_> {
     /// Tracked files, then untracked ones.
     fn files(&self, worktree: &str) -> Step<()> {
         let index = self.scratch.path("index");
-        match make::copy(&self.repo.git_dir.join("index"), &index) {
+        match by_git::copy(&self.repo.git_dir.join("index"), &index) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&error)),
             _ => {}
         }
         if index.exists() {
-            make::unflag(self.repo, &self.empty, &index)?;
+            by_git::unflag(self.repo, &self.empty, &index)?;
         }
-        make::raw(self.repo, &self.empty, ["read-tree", "--reset", "-u", "--no-recurse-submodules", worktree])
+        by_git::raw(self.repo, &self.empty, ["read-tree", "--reset", "-u", "--no-recurse-submodules", worktree])
             .env("GIT_INDEX_FILE", &index)
             .all("The working tree could not be brought back; it may be in between.")?;
         if let Some(untracked) = self.repo.commit(&format!("{PREFIX}{}/untracked", self.id))? {
@@ -137,7 +137,7 @@ impl Way<'_, '_> {
     /// Writes the files of a tree beneath a directory.
     fn out_of_tree(&self, tree: &str, below: &Path) -> Step<()> {
         let index = self.scratch.path("out");
-        let call = |arguments: &[&str]| make::raw(self.repo, &self.empty, arguments).env("GIT_INDEX_FILE", &index);
+        let call = |arguments: &[&str]| by_git::raw(self.repo, &self.empty, arguments).env("GIT_INDEX_FILE", &index);
         call(&["read-tree", "--reset", tree]).all("A restore point could not be read.")?;
         let mut prefix = std::ffi::OsString::from("--prefix=");
         if below != self.repo.root {
@@ -156,12 +156,12 @@ impl Way<'_, '_> {
         if attributes.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
             return Ok(());
         }
-        let listing = make::raw(self.repo, &self.empty, ["ls-files", "--stage", "-z"])
+        let listing = by_git::raw(self.repo, &self.empty, ["ls-files", "--stage", "-z"])
             .env("GIT_INDEX_FILE", index)
             .all("The index could not be read.")?;
         let entries = crate::repo::fields(&listing).filter_map(crate::repo::Entry::read);
         let files: Vec<_> = entries.filter(|entry| entry.mode.starts_with("100")).collect();
-        let input: Vec<u8> = files.iter().flat_map(|entry| make::quoted(&entry.path)).collect();
+        let input: Vec<u8> = files.iter().flat_map(|entry| by_git::quoted(&entry.path)).collect();
         let ids = self
             .repo
             .call(["hash-object", "--no-filters", "--stdin-paths"])

@@ -6,8 +6,8 @@ use crate::{
     failure::Step,
     repo::{Repo, lossy},
 };
-use bulkhead_ipc::edge::write::{self, Done, MAX_NAME};
-use std::{collections::BTreeMap, os::unix::ffi::OsStrExt};
+use bulkhead_ipc::edge::write::MAX_NAME;
+use std::collections::BTreeMap;
 
 /// Ids, oldest first, each with the names beneath it.
 pub(super) fn names(repo: &Repo<'_>) -> Step<BTreeMap<String, Vec<String>>> {
@@ -41,24 +41,4 @@ pub(crate) fn points(repo: &Repo<'_>) -> Step<Vec<(String, Message)>> {
     }
     points.reverse();
     Ok(points)
-}
-
-/// `repo_restore_points`: those of this working tree.
-pub(crate) fn list(repo: &Repo<'_>, limit: u32) -> Step<Done> {
-    let root = lossy(repo.root.as_os_str().as_bytes());
-    let (own, others): (Vec<_>, Vec<_>) = points(repo)?.into_iter().partition(|(_, message)| message.root == root);
-    let most = usize::try_from(limit).unwrap_or(usize::MAX).min(write::MAX_POINTS);
-    let total = own.len() as u64;
-    let points = own.into_iter().take(most).map(|(id, message)| write::Point {
-        id,
-        made: message.made,
-        before: message.before,
-        branch: message.branch,
-        head: message.head,
-    });
-    let mut done = Done { points: points.collect(), points_total: total, ..Done::default() };
-    if !others.is_empty() {
-        done.notes.push(format!("{} more belong to other working trees of this repository.", others.len()));
-    }
-    Ok(done)
 }

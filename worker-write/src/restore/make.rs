@@ -1,21 +1,14 @@
 //! Making a restore point, on disk before the operation that it is made for begins.
-//! Trust: contents pass as bytes from files to objects; names of files go to Git on standard input, each ended or quoted.
+//! Trust: names of files are anybody's bytes; what a point says of itself is put together here.
 
-use super::{MAX_POINTS, MAX_UNTRACKED, MAX_UNTRACKED_BYTES, Message, PREFIX, list, when};
+use super::{MAX_POINTS, Message, PREFIX, by_git, in_process, list, untracked, when};
 use crate::{
-    failure::{Step, failed, git_failed, named, refused},
+    failure::{Step, named, refused},
     leftover::Scratch,
-    repo::{Call, Entry, Repo, fields, lossy},
+    repo::{Repo, lossy},
     standing,
 };
-use bulkhead_contract::direct::Class;
-use std::{
-    cell::RefCell,
-    ffi::OsStr,
-    fs, io,
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::{Path, PathBuf},
-};
+use std::os::unix::ffi::OsStrExt;
 
 /// A point that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +23,28 @@ pub(crate) struct Made {
     nested: Vec<Vec<u8>>,
 }
 
+/// What is settled of a point before any part of it is made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ready<'r> {
+    pub(super) id: &'r str,
+    /// Seconds since 1970.
+    pub(super) made: i64,
+    /// Full id of HEAD's commit.
+    pub(super) head: Option<&'r str>,
+    /// Message of its commits.
+    pub(super) message: &'r str,
+    /// Paths of untracked files, where the point holds them.
+    pub(super) untracked: Option<&'r [Vec<u8>]>,
+    /// Full id that a ref has now and will not have any more.
+    pub(super) tip: Option<&'r str>,
+}
+
 /// Makes one of this working tree. `tip`: a ref whose value the operation takes away, with that value.
 pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> Step<Made> {
     let scratch = Scratch::new(&repo.git_dir)?;
     let head = repo.head()?;
+    let untracked = untracked::list(repo)?;
     let (made, id) = when::now();
-    let point =
-        Point { repo, empty: repo.empty_tree()?, index: scratch.path("index"), scratch, nested: RefCell::default() };
-    let kept = point.index()?;
-    let worktree = point.worktree()?;
-    let untracked = point.untracked()?;
-
     let message = Message {
         before: before.to_owned(),
         made,
@@ -48,39 +52,36 @@ pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> 
         head: head.commit.clone(),
         root: lossy(repo.root.as_os_str().as_bytes()),
         during: standing::word(repo.state()).to_owned(),
-        untracked: untracked.as_ref().map_or_else(Clone::clone, |_| "all".to_owned()),
+        untracked: untracked.paths.as_ref().map_or_else(Clone::clone, |_| "all".to_owned()),
         tip: tip.map(|(name, _)| name.to_owned()),
     };
-    let text = message.text();
-    let commit = |tree: &str| point.commit(tree, head.commit.as_deref(), &text, made);
-    let mut names = vec![("index", commit(&kept)?), ("worktree", commit(&worktree)?)];
-    if let Some(head) = &head.commit {
-        names.push(("head", head.clone()));
+    let ready = Ready {
+        id: &id,
+        made,
+        head: head.commit.as_deref(),
+        message: &message.text(),
+        untracked: untracked.paths.as_ref().ok().map(Vec::as_slice),
+        tip: tip.map(|(_, value)| value),
+    };
+    let is_made = match &repo.store {
+        Some(store) => in_process::make(repo, store, &ready, &scratch)?,
+        None => false,
+    };
+    if !is_made {
+        by_git::make(repo, &ready, &scratch)?;
     }
-    if let Ok(Some(tree)) = &untracked {
-        names.push(("untracked", commit(tree)?));
-    }
-    if let Some((_, value)) = tip {
-        names.push(("tip", value.to_owned()));
-    }
-    let orders: String = names.iter().map(|(name, value)| format!("create {PREFIX}{id}/{name} {value}\n")).collect();
-    point
-        .call(["update-ref", "--stdin"])
-        .stdin(orders)
-        .all("The restore point could not be named. Nothing was done.")?;
     repo.point.replace(Some(id.clone()));
 
     let mut notes = Vec::new();
-    if let Err(why) = &untracked {
+    if let Err(why) = &untracked.paths {
         notes.push(format!("Restore point {id} does not hold untracked files: {why}."));
     }
-    notes.extend(forget_the_oldest(repo)?);
-    let nested = point.nested.take();
-    if !nested.is_empty() {
-        let names: Vec<_> = nested.iter().map(|path| lossy(path)).collect();
+    notes.extend(forget_the_oldest(repo, &scratch)?);
+    if !untracked.nested.is_empty() {
+        let names: Vec<_> = untracked.nested.iter().map(|path| lossy(path)).collect();
         notes.push(format!("Restore point {id} does not hold repositories inside of this one: {}.", named(&names)));
     }
-    Ok(Made { id, notes, whole: untracked.is_ok(), nested })
+    Ok(Made { id, notes, whole: untracked.paths.is_ok(), nested: untracked.nested })
 }
 
 /// Refuses where these untracked paths would be overwritten, and the point does not hold untracked files.
@@ -119,296 +120,15 @@ pub(crate) fn nothing_lost(repo: &Repo<'_>, overwritten: &[Vec<u8>], to: &str) -
     )
 }
 
-/// A point while it is made.
-struct Point<'r, 'a> {
-    repo: &'r Repo<'a>,
-    empty: String,
-    index: PathBuf,
-    scratch: Scratch,
-    nested: RefCell<Vec<Vec<u8>>>,
-}
-
-impl<'r, 'a> Point<'r, 'a> {
-    /// A run of Git that takes contents as they are, and has what it wrote on disk when it ends.
-    fn call<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Call<'r, 'a> {
-        raw(self.repo, &self.empty, arguments)
-    }
-
-    /// The same with the copy of the index.
-    fn on_index<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Call<'r, 'a> {
-        self.call(arguments).env("GIT_INDEX_FILE", &self.index)
-    }
-
-    /// A tree with the index as a file, and with all that keeps its objects. The copy is left merged.
-    fn index(&self) -> Step<String> {
-        let original = self.repo.git_dir.join("index");
-        let raw = match copy(&original, &self.index) {
-            Ok(()) => {
-                // as one file, because half of a split one is in a file that Git removes in time; and written anew, so that
-                // Git marks the entries whose times prove nothing, which only the original's own time tells
-                let anew = ["update-index", "--no-split-index", "--force-write-index"];
-                self.on_index(anew).all("The index could not be copied. Nothing was done.")?;
-                Some(self.blobs(&[self.index.as_os_str().as_bytes().to_vec()])?.remove(0))
-            }
-            // `git init`, and nothing added yet
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(unreadable(&original, &error)),
-        };
-        if raw.is_none() {
-            self.on_index(["read-tree", "--empty"]).all("An empty index could not be made.")?;
-        }
-        let listing = self.on_index(["ls-files", "--unmerged", "-z"]).all("The index could not be read.")?;
-        let unmerged: Vec<_> = fields(&listing).filter_map(Entry::read).collect();
-        self.set(unmerged.iter().map(|entry| (None, entry.path.as_slice())))?;
-        let tree = self.write_tree()?;
-
-        let mut rows = format!("040000 tree {tree}\ttree\0");
-        if let Some(raw) = raw {
-            rows.push_str(&format!("100644 blob {raw}\tindex\0"));
-        }
-        let objects = unmerged.iter().filter(|entry| entry.mode != "160000").enumerate();
-        let objects: String =
-            objects.map(|(at, entry)| format!("{} blob {}\t{at}-{}\0", entry.mode, entry.id, entry.stage)).collect();
-        if !objects.is_empty() {
-            rows.push_str(&format!("040000 tree {}\tunmerged\0", self.tree_of(&objects)?));
-        }
-        // in the copy they stand as if added from now on, so that the working tree's files of these names are kept
-        let mut rows_of_copy: Vec<_> =
-            unmerged.iter().map(|it| (Some((it.mode.clone(), it.id.clone())), it.path.as_slice())).collect();
-        rows_of_copy.dedup_by(|a, b| a.1 == b.1);
-        self.set(rows_of_copy.into_iter())?;
-        self.tree_of(&rows)
-    }
-
-    /// A tree of all tracked files as they lie in the working tree.
-    fn worktree(&self) -> Step<String> {
-        unflag(self.repo, &self.empty, &self.index)?;
-        self.on_index(["update-index", "-q", "--refresh"]).run()?;
-        let differing = ["diff-files", "-z", "--raw", "--no-renames", "--ignore-submodules=all", "--no-ext-diff"];
-        let listing = self.on_index(differing).all("The working tree could not be compared.")?;
-        let mut all = fields(&listing);
-        let mut paths = Vec::new();
-        // `:modes ids LETTER`, then the path
-        while let (Some(_), Some(path)) = (all.next(), all.next()) {
-            paths.push(path.to_vec());
-        }
-        self.take_in(&paths)?;
-        self.write_tree()
-    }
-
-    /// A tree of all files that are neither tracked nor ignored; `Err` with a reason where they are too many.
-    fn untracked(&self) -> Step<Result<Option<String>, String>> {
-        let run = self.repo.call(["ls-files", "--others", "--exclude-standard", "-z"]).run()?;
-        if run.code != Some(0) {
-            return Err(git_failed("Untracked files could not be listed. Nothing was done.", &run));
-        }
-        // a repository inside of this one is listed as a directory
-        let (nested, paths): (Vec<_>, Vec<_>) =
-            fields(&run.stdout).map(<[u8]>::to_vec).partition(|path| path.ends_with(b"/"));
-        self.nested.replace(nested.into_iter().map(|path| path[..path.len() - 1].to_vec()).collect());
-        if run.cut || paths.len() > MAX_UNTRACKED {
-            let more = if run.cut { "more than " } else { "" };
-            return Ok(Err(format!("there are {more}{} of them, and it holds at most {MAX_UNTRACKED}", paths.len())));
-        }
-        let size = |path: &Vec<u8>| self.on_disk(path).symlink_metadata().map_or(0, |found| found.len());
-        let bytes: u64 = paths.iter().map(size).sum();
-        if bytes > MAX_UNTRACKED_BYTES {
-            return Ok(Err(format!("they have {bytes} bytes, and it holds at most {MAX_UNTRACKED_BYTES}")));
-        }
-        if paths.is_empty() {
-            return Ok(Ok(None));
-        }
-        self.on_index(["read-tree", "--empty"]).all("An empty index could not be made.")?;
-        self.take_in(&paths)?;
-        let tree = self.write_tree()?;
-        Ok(Ok(Some(tree).filter(|tree| *tree != self.empty)))
-    }
-
-    /// Puts files of the working tree into the copy of the index, by their bytes; those that are gone leave it.
-    fn take_in(&self, paths: &[Vec<u8>]) -> Step<()> {
-        let mut sources = Vec::new();
-        let mut rows = Vec::new();
-        for (at, path) in paths.iter().enumerate() {
-            let on_disk = self.on_disk(path);
-            let Ok(found) = on_disk.symlink_metadata() else {
-                rows.push((None, path));
-                continue;
-            };
-            if found.is_symlink() {
-                let copy = self.scratch.path(&format!("link-{at}"));
-                let target = fs::read_link(&on_disk).map_err(|error| unreadable(&on_disk, &error))?;
-                fs::write(&copy, target.as_os_str().as_bytes()).map_err(|error| unreadable(&copy, &error))?;
-                sources.push((copy.into_os_string().into_vec(), path, "120000"));
-            } else if found.is_file() {
-                let executable = std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o100 != 0;
-                sources.push((path.clone(), path, if executable { "100755" } else { "100644" }));
-            } else {
-                // a directory where a file was: what is in it is untracked, or another entry
-                rows.push((None, path));
-            }
-        }
-        let files: Vec<_> = sources.iter().map(|(file, _, _)| file.clone()).collect();
-        let ids = self.blobs(&files)?;
-        let taken = sources.into_iter().zip(ids).map(|((_, path, mode), id)| (Some((mode.to_owned(), id)), path));
-        // removals first: a file may stand now where entries stood beneath a directory
-        rows.extend(taken);
-        self.set(rows.into_iter().map(|(entry, path)| (entry, path.as_slice())))
-    }
-
-    /// Sets entries of the copy, or removes them.
-    fn set<'p>(&self, rows: impl Iterator<Item = (Option<(String, String)>, &'p [u8])>) -> Step<()> {
-        let nothing = "0".repeat(self.empty.len());
-        let mut input = Vec::new();
-        for (entry, path) in rows {
-            let (mode, id) = entry.unwrap_or_else(|| ("0".to_owned(), nothing.clone()));
-            input.extend_from_slice(format!("{mode} {id}\t").as_bytes());
-            input.extend_from_slice(path);
-            input.push(0);
-        }
-        if !input.is_empty() {
-            let call = self.on_index(["update-index", "--add", "--replace", "-z", "--index-info"]).stdin(input);
-            call.all("The copy of the index could not be written. Nothing was done.")?;
-        }
-        Ok(())
-    }
-
-    /// Objects of files, in their order.
-    fn blobs(&self, files: &[Vec<u8>]) -> Step<Vec<String>> {
-        if files.is_empty() {
-            return Ok(Vec::new());
-        }
-        let input: Vec<u8> = files.iter().flat_map(|file| quoted(file)).collect();
-        let call = self.call(["hash-object", "-w", "--no-filters", "--stdin-paths"]).stdin(input);
-        let listing = call.all("A file could not be kept in a restore point. Nothing was done.")?;
-        let ids: Vec<_> = lossy(&listing).lines().map(str::to_owned).collect();
-        if ids.len() != files.len() {
-            return Err(failed(
-                Class::Failed,
-                format!("Git kept {} of {} files for the restore point. Nothing was done.", ids.len(), files.len()),
-                "Try again; files may have changed meanwhile.",
-            ));
-        }
-        Ok(ids)
-    }
-
-    fn write_tree(&self) -> Step<String> {
-        let id = self.on_index(["write-tree"]).line()?;
-        id.ok_or_else(|| {
-            failed(
-                Class::Unusable,
-                "The index could not be written as a tree: an object that it names may be missing. Nothing was done.",
-                "Have the repository checked with git fsck.",
-            )
-        })
-    }
-
-    fn tree_of(&self, rows: &str) -> Step<String> {
-        let made = self.call(["mktree", "-z"]).stdin(rows).all("A restore point could not be written.")?;
-        Ok(lossy(&made).trim().to_owned())
-    }
-
-    fn commit(&self, tree: &str, parent: Option<&str>, message: &str, made: i64) -> Step<String> {
-        let mut call = self.call(["commit-tree", "--no-gpg-sign", "-F", "-"]).stdin(message);
-        for (name, value) in [
-            ("GIT_AUTHOR_NAME", "bulkhead"),
-            ("GIT_AUTHOR_EMAIL", "bulkhead@localhost"),
-            ("GIT_COMMITTER_NAME", "bulkhead"),
-            ("GIT_COMMITTER_EMAIL", "bulkhead@localhost"),
-        ] {
-            call = call.env(name, value);
-        }
-        let time = format!("{made} +0000");
-        call = call.env("GIT_AUTHOR_DATE", &time).env("GIT_COMMITTER_DATE", &time);
-        if let Some(parent) = parent {
-            call = call.args(["-p", parent]);
-        }
-        let made = call.arg(tree).all("A restore point could not be written.")?;
-        Ok(lossy(&made).trim().to_owned())
-    }
-
-    fn on_disk(&self, path: &[u8]) -> PathBuf {
-        self.repo.root.join(OsStr::from_bytes(path))
-    }
-}
-
-/// A run of Git without attributes and conversions, whose writes are on disk when it ends.
-pub(super) fn raw<'r, 'a, S: AsRef<OsStr>>(
-    repo: &'r Repo<'a>,
-    empty: &str,
-    arguments: impl IntoIterator<Item = S>,
-) -> Call<'r, 'a> {
-    let mut call = repo.call(arguments).global(format!("--attr-source={empty}"));
-    for setting in [
-        "core.autocrlf=false",
-        "core.safecrlf=false",
-        "core.attributesFile=/dev/null",
-        "core.splitIndex=false",
-        "core.fsync=all",
-        "core.fsyncMethod=batch",
-    ] {
-        call = call.global("-c").global(setting);
-    }
-    call
-}
-
-/// Takes from a copy of the index what has Git not look at files: "assume unchanged", and "skip" of those that are there.
-pub(super) fn unflag(repo: &Repo<'_>, empty: &str, index: &Path) -> Step<()> {
-    let call = |arguments: &[&str]| raw(repo, empty, arguments).env("GIT_INDEX_FILE", index);
-    let listing = call(&["ls-files", "-v", "-z"]).all("The index could not be read.")?;
-    let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
-    // `LETTER path`: a small letter is assumed, `S` is skipped
-    for row in fields(&listing) {
-        let (Some(letter), Some(path)) = (row.first(), row.get(2..)) else { continue };
-        if letter.is_ascii_lowercase() {
-            assumed.extend([path, b"\0"].concat());
-        }
-        if letter.eq_ignore_ascii_case(&b'S') && repo.root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok() {
-            skipped.extend([path, b"\0"].concat());
-        }
-    }
-    for (flag, paths) in [("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)] {
-        if !paths.is_empty() {
-            let call = call(&["update-index", flag, "-z", "--stdin"]).stdin(paths);
-            call.all("The copy of the index could not be written. Nothing was done.")?;
-        }
-    }
-    Ok(())
-}
-
-/// A path on a line of its own, quoted as C does where it holds what would end or begin something.
-pub(super) fn quoted(path: &[u8]) -> Vec<u8> {
-    if !path.iter().any(|byte| matches!(byte, b'\n' | b'"' | b'\\' | b'\r')) {
-        return [path, b"\n"].concat();
-    }
-    let mut line = vec![b'"'];
-    for byte in path {
-        match byte {
-            b'"' | b'\\' => line.extend([b'\\', *byte]),
-            b' '..=b'~' => line.push(*byte),
-            other => line.extend(format!("\\{other:03o}").bytes()),
-        }
-    }
-    line.extend(b"\"\n");
-    line
-}
-
-/// Copies an index with its time: an entry that is as young as the index may have changed since without a trace.
-pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let time = from.metadata()?.modified()?;
-    fs::copy(from, to)?;
-    fs::OpenOptions::new().write(true).open(to)?.set_modified(time)
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Box<bulkhead_ipc::edge::write::Failed> {
-    failed(
-        Class::Failed,
-        format!("{} could not be kept in a restore point: {error}. Nothing was done.", path.display()),
-        "Make the file readable for the server's user, or move it away.",
-    )
-}
-
 /// Removes points beyond those that are kept; a sentence where any were.
-fn forget_the_oldest(repo: &Repo<'_>) -> Step<Option<String>> {
+fn forget_the_oldest(repo: &Repo<'_>, scratch: &Scratch) -> Step<Option<String>> {
+    let said = |beyond| Some(format!("{beyond} of the oldest restore points were removed; {MAX_POINTS} are kept."));
+    if let Some(store) = &repo.store
+        && let Ok(beyond) = in_process::beyond(store, MAX_POINTS)
+        && beyond.iter().all(|id| in_process::forget(store, &scratch.path("gone"), id).is_ok())
+    {
+        return Ok((!beyond.is_empty()).then(|| said(beyond.len())).flatten());
+    }
     let all = list::names(repo)?;
     let Some(beyond) = all.len().checked_sub(MAX_POINTS).filter(|beyond| *beyond > 0) else { return Ok(None) };
     let orders: String = all
@@ -417,16 +137,5 @@ fn forget_the_oldest(repo: &Repo<'_>) -> Step<Option<String>> {
         .flat_map(|(id, names)| names.iter().map(move |name| format!("delete {PREFIX}{id}/{name}\n")))
         .collect();
     repo.call(["update-ref", "--stdin"]).stdin(orders).all("Old restore points could not be removed.")?;
-    Ok(Some(format!("{beyond} of the oldest restore points were removed; {MAX_POINTS} are kept.")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_that_would_end_a_line_are_quoted() {
-        assert_eq!(quoted(b"a b"), b"a b\n");
-        assert_eq!(quoted(b"a\n\"\\\xff"), b"\"a\\012\\\"\\\\\\377\"\n");
-    }
+    Ok(said(beyond))
 }

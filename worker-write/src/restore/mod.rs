@@ -16,12 +16,17 @@
 //! The shared stash is never touched. Points belong to one working tree, whose path is in their message.
 
 mod back;
+mod by_git;
+mod disk;
+mod in_process;
 mod list;
 mod make;
+mod untracked;
 mod when;
 
 pub(crate) use back::back;
-pub(crate) use list::{list, points};
+pub(crate) use list::points;
+use make::Ready;
 pub(crate) use make::{all_kept, make, nothing_lost};
 
 pub use bulkhead_contract::direct::point::PREFIX;

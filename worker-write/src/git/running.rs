@@ -1,0 +1,79 @@
+//! One run from its start to its end, with all that it started.
+//! Trust: Git may have been taken over; what it says is bytes up to a limit, and nothing of it outlives the run.
+
+use super::{Git, NotRun, Run};
+use std::ffi::{OsStr, OsString};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::{Git, NotRun, OsStr, OsString, Run};
+    use crate::git::{MAX_ERRORS, MAX_OUTPUT, words::OPERATORS};
+    use bulkhead_sandbox::program::Terms;
+    use std::{
+        os::unix::process::ExitStatusExt,
+        process::{Command, Stdio},
+        time::{Duration, Instant},
+    };
+
+    const TERMS: Terms = Terms {
+        stdout: MAX_OUTPUT,
+        stderr: MAX_ERRORS,
+        // between two looks at who waits
+        look: Duration::from_millis(20),
+        // more means a file system that hangs
+        patience: Duration::from_secs(5),
+    };
+
+    impl Git {
+        pub(in crate::git) fn run_words(
+            &self,
+            arguments: &[OsString],
+            environment: &[(&str, &OsStr)],
+            stdin: Option<&[u8]>,
+        ) -> Result<Run, NotRun> {
+            if Instant::now() >= self.deadline {
+                return Err(NotRun::Deadline);
+            }
+            let mut command = Command::new(&self.program);
+            command.args(&self.words);
+            command.args(arguments).env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+            // not among the words, which every process list shows; words count more than these, these more than files
+            let pinned = self.pinned.borrow();
+            let owned = pinned.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            let mut count = 0;
+            for (key, value) in OPERATORS.iter().copied().chain(owned) {
+                command.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+                count += 1;
+            }
+            command.env("GIT_CONFIG_COUNT", count.to_string());
+            command.envs(environment.iter().copied()).current_dir(&self.directory);
+            command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let ward = self.ward.as_ref().map_err(|e| NotRun::Spawn(e.clone()))?;
+            let group = ward.start(command).map_err(|e| NotRun::Spawn(e.to_string()))?;
+            let unwanted = || match () {
+                () if Instant::now() >= self.deadline => Some(NotRun::Deadline),
+                () if self.is_cancelled() => Some(NotRun::Cancelled),
+                () => None,
+            };
+            let talk = group.talk(stdin.unwrap_or_default(), TERMS, unwanted);
+            let talk = talk.map_err(|e| NotRun::Spawn(format!("it could not be heard to its end: {e}")))??;
+            Ok(Run {
+                code: talk.status.code(),
+                signal: talk.status.signal(),
+                stdout: talk.stdout,
+                stderr: talk.stderr,
+                cut: talk.cut,
+            })
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Git {
+    pub(super) fn run_words(&self, _: &[OsString], _: &[(&str, &OsStr)], _: Option<&[u8]>) -> Result<Run, NotRun> {
+        let _ = (super::MAX_OUTPUT, super::MAX_ERRORS, super::words::OPERATORS);
+        let _ = (&self.environment, &self.words, &self.pinned, &self.program, &self.directory);
+        Err(NotRun::Spawn("writes need the walls of a Linux system".to_owned()))
+    }
+}

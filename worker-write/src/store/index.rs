@@ -1,0 +1,293 @@
+//! The index as a file: its entries, what they know of the files on disk, and the trees that it remembers.
+//! Trust: anybody's bytes. Checked whole before anything is taken from them; offsets never leave them, nothing is allocated
+//! by a number that they say.
+
+use super::{Answer, Elsewhere, Store, whole};
+use gix::hash::{Kind, ObjectId};
+use std::{collections::HashMap, fs::Metadata, ops::Range, os::unix::fs::MetadataExt, path::Path};
+
+/// Bytes of an index that is read here at most; Git takes over beyond.
+const MAX_INDEX: u64 = 64 << 20;
+/// Bytes of all paths together at most: the fourth version of the format says them by their ends alone.
+const MAX_PATHS: usize = 128 << 20;
+/// Bytes of one path at most, as of the system.
+const MAX_PATH: usize = 4_096;
+/// Signature, version, number of entries.
+const HEADER: usize = 12;
+/// What stands of a file before the id of an entry.
+const STAT: usize = 40;
+/// Where in it these stand.
+const MODE: usize = 24;
+const SIZE: usize = 36;
+
+const EXTENDED: u16 = 0x4000;
+const SKIP_WORKTREE: u16 = 0x4000;
+const INTENT_TO_ADD: u16 = 0x2000;
+
+/// Modes of entries.
+pub(crate) const GITLINK: u32 = 0o160_000;
+pub(crate) const LINK: u32 = 0o120_000;
+pub(crate) const FILE: u32 = 0o100_644;
+pub(crate) const EXECUTABLE: u32 = 0o100_755;
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Where it begins in the file.
+    at: usize,
+    path: Range<usize>,
+    pub(crate) mode: u32,
+    pub(crate) id: ObjectId,
+    /// 0 where it is merged.
+    pub(crate) stage: u8,
+    /// Looked at only where something is there.
+    pub(crate) skip_worktree: bool,
+    /// To be added, with contents that no object has yet.
+    pub(crate) intent_to_add: bool,
+}
+
+/// All of an index.
+#[derive(Debug)]
+pub(crate) struct Index {
+    bytes: Vec<u8>,
+    paths: Vec<u8>,
+    pub(crate) entries: Vec<Entry>,
+    /// Trees that it remembers, by directory: their ids, and how many entries each stands for.
+    trees: HashMap<Vec<u8>, (ObjectId, usize)>,
+    /// When it was written, in seconds and nanoseconds.
+    written: (i64, i64),
+    kind: Kind,
+}
+
+impl Index {
+    /// The index of a git directory; `None` where there is none.
+    pub(crate) fn read(store: &Store, git_dir: &Path) -> Answer<Option<Self>> {
+        let path = git_dir.join("index");
+        // taken before the bytes: one that is replaced in between seems older than it is, and then more is compared
+        let Ok(found) = path.symlink_metadata() else { return whole(&path, 0).map(|_| None) };
+        let Some(bytes) = whole(&path, MAX_INDEX)? else { return Ok(None) };
+        Self::parse(bytes, store.kind(), (found.mtime(), found.mtime_nsec())).map(Some)
+    }
+
+    fn parse(bytes: Vec<u8>, kind: Kind, written: (i64, i64)) -> Answer<Self> {
+        let hash = kind.len_in_bytes();
+        let end = bytes.len().checked_sub(hash).filter(|end| *end >= HEADER).ok_or(Elsewhere)?;
+        let sum = digest(kind, &bytes[..end])?;
+        // all zero where `index.skipHash` is on
+        if bytes[end..] != *sum && bytes[end..].iter().any(|byte| *byte != 0) {
+            return Err(Elsewhere);
+        }
+        let version = number(&bytes, 4)?;
+        if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
+            return Err(Elsewhere);
+        }
+        let mut index = Self { paths: Vec::new(), entries: Vec::new(), trees: HashMap::new(), written, kind, bytes };
+        let mut at = HEADER;
+        for _ in 0..number(&index.bytes, 8)? {
+            at = index.entry(at, end, version)?;
+        }
+        while at < end {
+            let name = index.bytes.get(at..at + 4).ok_or(Elsewhere)?;
+            let length = number(&index.bytes, at + 4)? as usize;
+            let from = at + 8;
+            at = from.checked_add(length).filter(|at| *at <= end).ok_or(Elsewhere)?;
+            match name {
+                b"TREE" => index.trees = trees(&index.bytes[from..at], kind)?,
+                // what a monitor saw does not hold for a copy
+                b"FSMN" => return Err(Elsewhere),
+                // of no other extension that is optional is anything needed
+                [b'A'..=b'Z', ..] => {}
+                // split, or sparse
+                _ => return Err(Elsewhere),
+            }
+        }
+        Ok(index)
+    }
+
+    /// Takes in the entry at `at`, and says where the next one begins.
+    fn entry(&mut self, at: usize, end: usize, version: u32) -> Answer<usize> {
+        let hash = self.kind.len_in_bytes();
+        let flags_at = at + STAT + hash;
+        let word =
+            |at: usize| self.bytes.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]])).ok_or(Elsewhere);
+        let flags = word(flags_at)?;
+        let (more, name_at) =
+            if flags & EXTENDED == 0 { (0, flags_at + 2) } else { (word(flags_at + 2)?, flags_at + 4) };
+        if more != 0 && version < 3 || more & !(SKIP_WORKTREE | INTENT_TO_ADD) != 0 {
+            return Err(Elsewhere);
+        }
+        let last = self.entries.last().map_or(0..0, |entry| entry.path.clone());
+        let (kept, from) = if version == 4 { backwards(&self.bytes, name_at, last.len())? } else { (0, name_at) };
+        let rest = self.bytes.get(from..end).ok_or(Elsewhere)?;
+        let rest = &rest[..rest.iter().take(MAX_PATH).position(|byte| *byte == 0).ok_or(Elsewhere)?];
+        let next = if version == 4 { from + rest.len() + 1 } else { at + ((from + rest.len() - at) / 8 + 1) * 8 };
+
+        let start = self.paths.len();
+        if start + kept + rest.len() > MAX_PATHS {
+            return Err(Elsewhere);
+        }
+        self.paths.extend_from_within(last.start..last.start + kept);
+        self.paths.extend_from_slice(rest);
+        let id = ObjectId::try_from(&self.bytes[at + STAT..flags_at]).map_err(|_| Elsewhere)?;
+        let stage = u8::try_from(flags >> 12 & 3).map_err(|_| Elsewhere)?;
+        let mode = number(&self.bytes, at + MODE)?;
+        let entry = Entry {
+            at,
+            path: start..self.paths.len(),
+            mode,
+            id,
+            stage,
+            skip_worktree: more & SKIP_WORKTREE != 0,
+            intent_to_add: more & INTENT_TO_ADD != 0,
+        };
+        // in any other order, files and directories of a tree would not stand together; any other mode is no file's
+        let in_order =
+            self.entries.last().is_none_or(|last| (self.path(last), last.stage) < (self.path(&entry), stage));
+        let is_file = matches!(mode, FILE | EXECUTABLE | LINK | GITLINK);
+        if !in_order || !is_file || !is_safe(self.path(&entry)) || next > end {
+            return Err(Elsewhere);
+        }
+        self.entries.push(entry);
+        Ok(next)
+    }
+
+    /// The path of one of its entries.
+    pub(crate) fn path(&self, entry: &Entry) -> &[u8] {
+        &self.paths[entry.path.clone()]
+    }
+
+    /// The tree that it remembers of a directory, where that stands for so many entries. The top has an empty name.
+    pub(crate) fn tree(&self, directory: &[u8], entries: usize) -> Option<ObjectId> {
+        self.trees.get(directory).filter(|(_, count)| *count == entries).map(|(id, _)| *id)
+    }
+
+    /// Whether a file certainly is what it was when the entry was made. Times must agree to the nanosecond, and be older
+    /// than the index: what was written since within the same moment cannot be told by its times.
+    pub(crate) fn is_unchanged(&self, entry: &Entry, found: &Metadata) -> bool {
+        let stat = |at: usize| number(&self.bytes, entry.at + at).unwrap_or_default();
+        let (changed, modified) = ((stat(0), stat(4)), (stat(8), stat(12)));
+        let size = stat(SIZE);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the index keeps the lowest 32 bits"
+        )]
+        let same = (found.ctime() as u32, found.ctime_nsec() as u32) == changed
+            && (found.mtime() as u32, found.mtime_nsec() as u32) == modified
+            && found.ino() as u32 == stat(20)
+            && found.size() as u32 == size;
+        // a size that was struck out, since its times prove nothing
+        let struck = size == 0 && entry.id != ObjectId::empty_blob(self.kind);
+        let (seconds, nanoseconds) = self.written;
+        let older = match (i64::from(modified.0), i64::from(modified.1)) {
+            // where one of them counts in seconds alone
+            (then, fraction) if fraction == 0 || nanoseconds == 0 => then < seconds,
+            then => then < (seconds, nanoseconds),
+        };
+        same && !struck && older
+    }
+
+    /// The file itself, with the sizes of these entries struck out: their files are other than the entries say, which no time
+    /// will tell once the index has been written again.
+    pub(crate) fn with_struck_sizes(&self, entries: &[&Entry]) -> Answer<Vec<u8>> {
+        let mut bytes = self.bytes.clone();
+        for entry in entries {
+            bytes[entry.at + SIZE..entry.at + STAT].fill(0);
+        }
+        let end = bytes.len() - self.kind.len_in_bytes();
+        if bytes[end..].iter().any(|byte| *byte != 0) {
+            let sum = digest(self.kind, &bytes[..end])?;
+            bytes[end..].copy_from_slice(&sum);
+        }
+        Ok(bytes)
+    }
+
+    /// Whether an entry's size is that of a file, so that its times alone would tell them apart.
+    pub(crate) fn has_size(&self, entry: &Entry, found: &Metadata) -> bool {
+        #[expect(clippy::cast_possible_truncation, reason = "the index keeps the lowest 32 bits")]
+        let size = found.size() as u32;
+        number(&self.bytes, entry.at + SIZE) == Ok(size)
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Answer<u32> {
+    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).ok_or(Elsewhere)?;
+    Ok(u32::from_be_bytes(four))
+}
+
+fn digest(kind: Kind, bytes: &[u8]) -> Answer<Vec<u8>> {
+    let mut hasher = gix::hash::hasher(kind);
+    hasher.update(bytes);
+    hasher.try_finalize().map(|id| id.as_slice().to_vec()).map_err(|_| Elsewhere)
+}
+
+/// How much of the last path, which is so long, the next one begins with, and where the rest of it stands.
+fn backwards(bytes: &[u8], at: usize, last: usize) -> Answer<(usize, usize)> {
+    let mut at = at;
+    let mut cut = 0_usize;
+    loop {
+        let byte = *bytes.get(at).ok_or(Elsewhere)?;
+        at += 1;
+        cut = cut << 7 | usize::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            break;
+        }
+        cut += 1;
+        if cut > MAX_PATH {
+            return Err(Elsewhere);
+        }
+    }
+    Ok((last.checked_sub(cut).ok_or(Elsewhere)?, at))
+}
+
+/// Whether a path names something beneath the working tree, and nothing of a git directory.
+fn is_safe(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/')
+        .all(|name| !name.is_empty() && name != b"." && name != b".." && !name.eq_ignore_ascii_case(b".git"))
+}
+
+/// Trees that are remembered: `path NUL entries SP subtrees LF id`, those of subtrees after their own. What is not valid any
+/// more has a negative number and no id.
+fn trees(bytes: &[u8], kind: Kind) -> Answer<HashMap<Vec<u8>, (ObjectId, usize)>> {
+    let mut trees = HashMap::new();
+    // a directory's name with a slash at its end, and how many of its subtrees are still to come
+    let mut open: Vec<(Vec<u8>, usize)> = vec![(Vec::new(), 1)];
+    let mut rest = bytes;
+    let mut total = 0;
+    while let Some((above, left)) = open.last_mut() {
+        if *left == 0 {
+            open.pop();
+            continue;
+        }
+        *left -= 1;
+        let (name, after) = cut(rest, 0)?;
+        let (entries, after) = cut(after, b' ')?;
+        let (subtrees, after) = cut(after, b'\n')?;
+        let mut path = [above.as_slice(), name].concat();
+        rest = after;
+        total += path.len();
+        if path.len() > MAX_PATH || total > MAX_PATHS || open.len() > MAX_PATH {
+            return Err(Elsewhere);
+        }
+        if !entries.starts_with(b"-") {
+            let id = rest.get(..kind.len_in_bytes()).ok_or(Elsewhere)?;
+            rest = &rest[id.len()..];
+            let id = ObjectId::try_from(id).map_err(|_| Elsewhere)?;
+            trees.insert(path.clone(), (id, decimal(entries)?));
+        }
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        open.push((path, decimal(subtrees)?));
+    }
+    Ok(trees)
+}
+
+fn cut(bytes: &[u8], at: u8) -> Answer<(&[u8], &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == at).ok_or(Elsewhere)?;
+    Ok((&bytes[..end], &bytes[end + 1..]))
+}
+
+fn decimal(digits: &[u8]) -> Answer<usize> {
+    std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(Elsewhere)
+}
