@@ -5,7 +5,7 @@ use crate::{
     failure::{Step, failed, git_failed, not_run, refused},
     git::{Git, Run},
     standing,
-    store::{self, Store},
+    store::{self, Store, index::Index},
 };
 use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::Allowed;
@@ -20,6 +20,9 @@ use std::{
 
 /// Bytes of arguments in one run of Git at most; the system's own limit is 2 MiB with the environment.
 const MAX_ARGUMENTS: usize = 200_000;
+
+/// How files are compared. What is inside of a submodule is its own affair, and so is what its configuration has Git run.
+const COMPARED: [&str; 4] = ["--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
 
 /// Said where a listing of files fails.
 const UNREAD: &str = "The working tree could not be listed.";
@@ -175,9 +178,17 @@ impl<'a> Repo<'a> {
         Ok(entries)
     }
 
+    /// The index, where it is read without Git; one that is not there has no entries.
+    pub(crate) fn index(&self) -> Option<Option<Index>> {
+        self.store.as_ref().and_then(|store| Index::read(store, &self.git_dir).ok())
+    }
+
     /// Names of unmerged paths, each once, in the index's order.
     pub(crate) fn unmerged(&self) -> Step<Vec<String>> {
-        let mut paths: Vec<_> = self.entries(true, &[])?.into_iter().map(|entry| entry.path).collect();
+        let mut paths: Vec<_> = match self.index() {
+            Some(index) => index.iter().flat_map(Index::unmerged).map(<[u8]>::to_vec).collect(),
+            None => self.entries(true, &[])?.into_iter().map(|entry| entry.path).collect(),
+        };
         paths.dedup();
         Ok(paths.iter().map(|path| lossy(path)).collect())
     }
@@ -187,7 +198,28 @@ impl<'a> Repo<'a> {
         self.call(["update-index", "-q", "--refresh"]).run().map(drop)
     }
 
-    /// Tracked paths whose state in index or working tree differs from HEAD.
+    /// Tracked paths whose contents in index or working tree differ from HEAD's, whatever the times of files say.
+    pub(crate) fn differing(&self, head: &Head, paths: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
+        let base = match &head.commit {
+            Some(commit) => commit.clone(),
+            None => self.empty_tree()?,
+        };
+        let mut differing = Vec::new();
+        for batch in batches(paths) {
+            // compares what differs by its time alone, and writes no index for that
+            let call = self.call(["diff", "--name-only", "-z", "-O/dev/null", "--no-relative"]);
+            let call = call.global("-c").global("diff.autoRefreshIndex=true").args(COMPARED).arg(&base).arg("--");
+            let Some(listing) = call.paths(batch).output()? else {
+                // settings of how differences are shown can be wrong, and stop this one; the other does not read them
+                self.refresh()?;
+                return self.changed(head, paths);
+            };
+            differing.extend(fields(&listing).map(<[u8]>::to_vec));
+        }
+        Ok(differing)
+    }
+
+    /// Tracked paths whose state in index or working tree differs from HEAD, or may do so by the times of files.
     pub(crate) fn changed(&self, head: &Head, paths: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
         let base = match &head.commit {
             Some(commit) => commit.clone(),
@@ -196,18 +228,9 @@ impl<'a> Repo<'a> {
         let mut changed = Vec::new();
         for batch in batches(paths) {
             let listing = self
-                .call([
-                    "diff-index",
-                    "-z",
-                    "--name-only",
-                    "--no-renames",
-                    "--no-ext-diff",
-                    "--no-textconv",
-                    // what is inside of one is its own affair, and so is what its configuration has Git run
-                    "--ignore-submodules=dirty",
-                    &base,
-                    "--",
-                ])
+                .call(["diff-index", "-z", "--name-only"])
+                .args(COMPARED)
+                .args([&base, "--"])
                 .paths(batch)
                 .all("The working tree could not be compared.")?;
             changed.extend(fields(&listing).map(<[u8]>::to_vec));

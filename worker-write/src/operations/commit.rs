@@ -1,7 +1,7 @@
 //! `repo_commit`: exactly the named paths, from the working tree; what else is staged stays staged.
 //! Trust: paths are literal; the message is passed through a file, and no program sees it.
 
-use super::{hooks, names, signing};
+use super::{attributes, hooks, names, signing};
 use crate::{
     failure::{Step, failed, git_failed, named, refused, shown},
     leftover::Scratch,
@@ -48,11 +48,10 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
     }
     let paths = asked.paths.iter().map(|named| names::path(repo, named)).collect::<Step<Vec<_>>>()?;
     let head = repo.head()?;
-    repo.refresh()?;
     let new = if asked.include_untracked { untracked(repo, &paths)? } else { Vec::new() };
     let mut changed = chosen(repo, &head, asked, &paths, &new)?;
     changed.extend(new.iter().cloned());
-    unfiltered(repo, &changed)?;
+    unfiltered(repo, settings, &changed)?;
 
     let point = restore::make(repo, "repo_commit", None)?;
     intend(repo, &new)?;
@@ -81,7 +80,7 @@ fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>], ne
     if !unmerged.is_empty() {
         return Err(conflict(format!("Git commits nothing while paths are unmerged: {}.", named(&unmerged))));
     }
-    let changed = repo.changed(head, &pathspecs(paths))?;
+    let changed = repo.differing(head, &pathspecs(paths))?;
     let quiet: Vec<_> = asked
         .paths
         .iter()
@@ -156,7 +155,10 @@ fn conflict(reason: String) -> Box<bulkhead_ipc::edge::write::Failed> {
 }
 
 /// Refuses paths that a filter would have to convert: without it, what is committed would not be what is meant.
-fn unfiltered(repo: &Repo<'_>, changed: &[Vec<u8>]) -> Step<()> {
+fn unfiltered(repo: &Repo<'_>, settings: &Settings, changed: &[Vec<u8>]) -> Step<()> {
+    if !attributes::may_say(repo, settings, "filter", changed) {
+        return Ok(());
+    }
     let mut filtered = repo.attributes("filter", changed)?;
     filtered.retain(|_, filter| !settings::filter_runs(repo, filter));
     match filtered.first_key_value() {

@@ -5,6 +5,7 @@
 //! look; the operation, which makes its own restore point where it can lose something; the guard's second look; where the
 //! repository stands.
 
+mod attributes;
 mod branch;
 mod checkout;
 mod commit;

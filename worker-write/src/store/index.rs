@@ -156,6 +156,16 @@ impl Index {
         &self.paths[entry.path.clone()]
     }
 
+    /// Paths of its unmerged entries, one for each stage.
+    pub(crate) fn unmerged(&self) -> impl Iterator<Item = &[u8]> {
+        self.entries.iter().filter(|entry| entry.stage != 0).map(|entry| self.path(entry))
+    }
+
+    /// Whether there is a merged entry of this path.
+    pub(crate) fn has(&self, path: &[u8]) -> bool {
+        self.entries.binary_search_by(|entry| (self.path(entry), entry.stage).cmp(&(path, 0))).is_ok()
+    }
+
     /// The tree that it remembers of a directory, where that stands for so many entries. The top has an empty name.
     pub(crate) fn tree(&self, directory: &[u8], entries: usize) -> Option<ObjectId> {
         self.trees.get(directory).filter(|(_, count)| *count == entries).map(|(id, _)| *id)
