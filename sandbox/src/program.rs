@@ -31,6 +31,8 @@ pub struct Ward {
     umask: Option<Mode>,
 }
 
+/// How long a group that is dropped may take to go away.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Pause between two looks at a group that is being ended.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -117,6 +119,10 @@ impl Group {
     /// # Errors
     /// `TimedOut` where something of it hangs in the kernel.
     pub fn end(mut self, patience: Duration) -> io::Result<ExitStatus> {
+        self.gone(patience)
+    }
+
+    fn gone(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         let until = Instant::now() + patience;
         loop {
             // the leader's number is not given away before the last member is waited for below
@@ -145,6 +151,16 @@ impl Group {
                 // one was taken away, or ended by a signal without a name
                 Ok(_) | Err(_) => {}
             }
+        }
+    }
+}
+
+/// One that nobody heard or ended goes away with the value: what it was to do, nobody wants any more.
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            // what does not go away hangs in the kernel, and is ended with this process
+            let _ = self.gone(PATIENCE);
         }
     }
 }

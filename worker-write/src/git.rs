@@ -5,6 +5,7 @@ mod running;
 mod words;
 
 use bulkhead_ipc::edge::write::{Allowed, MAX_RAN, MAX_REASON};
+pub(crate) use running::Begun;
 use std::{
     cell::RefCell,
     ffi::{OsStr, OsString},
@@ -211,11 +212,25 @@ impl Git {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
+        self.begin_with(arguments, environment, stdin)?.ended()
+    }
+
+    /// Begins a run that goes on beside others.
+    pub(crate) fn begin_with<I, S>(
+        &self,
+        arguments: I,
+        environment: &[(&str, &OsStr)],
+        stdin: Option<&[u8]>,
+    ) -> Result<Begun<'_>, NotRun>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
         let arguments: Vec<OsString> = arguments.into_iter().map(|word| word.as_ref().to_owned()).collect();
         if let Some(ran) = &self.ran {
             ran.borrow_mut().push(shown(&arguments));
         }
-        self.run_words(&arguments, environment, stdin)
+        self.begin_words(&arguments, environment, stdin)
     }
 
     /// The commands that ran so far, where they are logged, within the bounds of the edge.

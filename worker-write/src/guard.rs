@@ -188,7 +188,7 @@ fn stands(path: &Path) -> Option<Stood> {
     if found.len() > MAX_FILE {
         return Some(Stood::Long(found.len(), found.modified().ok()));
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(found.len() + 1).unwrap_or_default());
     let read = fs::File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
     Some(if read.is_ok() { Stood::File { bytes, mode: found.permissions().mode() } } else { Stood::Other })
 }

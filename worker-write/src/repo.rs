@@ -3,7 +3,7 @@
 
 use crate::{
     failure::{Step, failed, git_failed, not_run, refused},
-    git::{Git, Run},
+    git::{Begun, Git, Run},
     standing,
     store::{self, Store, index::Index},
 };
@@ -40,6 +40,8 @@ pub(crate) struct Repo<'a> {
     pub(crate) point: Rc<RefCell<Option<String>>>,
     /// What is read without Git, where the repository is of a kind for that.
     pub(crate) store: Option<Rc<Store>>,
+    /// A listing of untracked files that was begun ahead of its time.
+    pub(crate) untracked: RefCell<Option<Begun<'a>>>,
     /// Global arguments besides those that Git is always given.
     globals: Vec<OsString>,
 }
@@ -83,6 +85,7 @@ impl<'a> Repo<'a> {
             common_dir: path(&allowed.common_dir),
             point: Rc::default(),
             store: None,
+            untracked: RefCell::default(),
             globals: Vec::new(),
         }
     }
@@ -104,6 +107,7 @@ impl<'a> Repo<'a> {
             common_dir: self.common_dir.clone(),
             point: Rc::clone(&self.point),
             store: self.store.clone(),
+            untracked: RefCell::default(),
             globals,
         }
     }
@@ -391,7 +395,7 @@ pub(crate) struct Call<'r, 'a> {
     stdin: Option<Vec<u8>>,
 }
 
-impl Call<'_, '_> {
+impl<'a> Call<'_, 'a> {
     pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
@@ -425,6 +429,11 @@ impl Call<'_, '_> {
 
     /// Runs it; how it ended is the caller's to read.
     pub(crate) fn run(self) -> Step<Run> {
+        self.begin()?.ended().map_err(|why| not_run(&why))
+    }
+
+    /// Begins it, to go on beside others.
+    pub(crate) fn begin(self) -> Step<Begun<'a>> {
         let arguments = self.repo.globals.iter().chain(&self.globals).chain(&self.arguments);
         // nothing is fetched because an object is missing, whatever the repository says
         let mut environment: Vec<(&str, &OsStr)> = vec![("GIT_NO_LAZY_FETCH", OsStr::new("1"))];
@@ -432,7 +441,7 @@ impl Call<'_, '_> {
             environment.push(("GIT_ALLOW_PROTOCOL", OsStr::new("none")));
         }
         environment.extend(self.environment.iter().map(|(name, value)| (*name, value.as_os_str())));
-        self.repo.git.run_with(arguments, &environment, self.stdin.as_deref()).map_err(|why| not_run(&why))
+        self.repo.git.begin_with(arguments, &environment, self.stdin.as_deref()).map_err(|why| not_run(&why))
     }
 
     /// Runs it, and takes what it wrote, all of it, where it succeeded.

@@ -62,11 +62,17 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads them.
-    pub(crate) fn read(repo: &Repo<'_>) -> Step<Self> {
+    /// Refuses where they would be taken from files that are not the repository's; nothing but Git's parser of single files
+    /// has read them before.
+    pub(crate) fn are_its_own(repo: &Repo<'_>) -> Step<()> {
         for file in [repo.common_dir.join("config"), repo.git_dir.join("config.worktree")] {
             includes_stay_inside(repo, &file)?;
         }
+        Ok(())
+    }
+
+    /// Reads them.
+    pub(crate) fn read(repo: &Repo<'_>) -> Step<Self> {
         let listing = repo
             .call(["config", "--list", "-z", "--show-scope", "--includes"])
             .all("The repository's configuration could not be read.")?;

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 mod linux {
     use super::{Git, NotRun, OsStr, OsString, Run};
     use crate::git::{MAX_ERRORS, MAX_OUTPUT, words::OPERATORS};
-    use bulkhead_sandbox::program::Terms;
+    use bulkhead_sandbox::program::{Group, Terms};
     use std::{
         os::unix::process::ExitStatusExt,
         process::{Command, Stdio},
@@ -24,13 +24,21 @@ mod linux {
         patience: Duration::from_secs(5),
     };
 
+    /// A run that was begun. Dropping it ends it.
+    #[derive(Debug)]
+    pub(crate) struct Begun<'g> {
+        git: &'g Git,
+        group: Group,
+        input: Vec<u8>,
+    }
+
     impl Git {
-        pub(in crate::git) fn run_words(
+        pub(in crate::git) fn begin_words(
             &self,
             arguments: &[OsString],
             environment: &[(&str, &OsStr)],
             stdin: Option<&[u8]>,
-        ) -> Result<Run, NotRun> {
+        ) -> Result<Begun<'_>, NotRun> {
             if Instant::now() >= self.deadline {
                 return Err(NotRun::Deadline);
             }
@@ -51,12 +59,23 @@ mod linux {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
             let ward = self.ward.as_ref().map_err(|e| NotRun::Spawn(e.clone()))?;
             let group = ward.start(command).map_err(|e| NotRun::Spawn(e.to_string()))?;
+            Ok(Begun { git: self, group, input: stdin.unwrap_or_default().to_vec() })
+        }
+    }
+
+    impl Begun<'_> {
+        /// Waits for its end.
+        ///
+        /// # Errors
+        /// [`NotRun`], when nothing of it runs any more.
+        pub(crate) fn ended(self) -> Result<Run, NotRun> {
+            let Self { git, group, input } = self;
             let unwanted = || match () {
-                () if Instant::now() >= self.deadline => Some(NotRun::Deadline),
-                () if self.is_cancelled() => Some(NotRun::Cancelled),
+                () if Instant::now() >= git.deadline => Some(NotRun::Deadline),
+                () if git.is_cancelled() => Some(NotRun::Cancelled),
                 () => None,
             };
-            let talk = group.talk(stdin.unwrap_or_default(), TERMS, unwanted);
+            let talk = group.talk(&input, TERMS, unwanted);
             let talk = talk.map_err(|e| NotRun::Spawn(format!("it could not be heard to its end: {e}")))??;
             Ok(Run {
                 code: talk.status.code(),
@@ -69,9 +88,34 @@ mod linux {
     }
 }
 
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Begun;
+
+/// A run that was begun: there is none here.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(crate) enum Begun<'g> {
+    #[expect(dead_code, reason = "nothing makes one")]
+    Never(std::convert::Infallible, std::marker::PhantomData<&'g Git>),
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Begun<'_> {
+    pub(crate) fn ended(self) -> Result<Run, NotRun> {
+        match self {
+            Self::Never(never, _) => match never {},
+        }
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
 impl Git {
-    pub(super) fn run_words(&self, _: &[OsString], _: &[(&str, &OsStr)], _: Option<&[u8]>) -> Result<Run, NotRun> {
+    pub(super) fn begin_words(
+        &self,
+        _: &[OsString],
+        _: &[(&str, &OsStr)],
+        _: Option<&[u8]>,
+    ) -> Result<Begun<'_>, NotRun> {
         let _ = (super::MAX_OUTPUT, super::MAX_ERRORS, super::words::OPERATORS);
         let _ = (&self.environment, &self.words, &self.pinned, &self.program, &self.directory);
         Err(NotRun::Spawn("writes need the walls of a Linux system".to_owned()))

@@ -50,6 +50,10 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
     let _held = lock::take(repo.allowed, repo.git)?;
     place::as_it_was(repo)?;
     leftover::none(&repo.git_dir, &repo.common_dir)?;
+    Settings::are_its_own(repo)?;
+    if matches!(operation, Operation::Commit { .. } | Operation::Checkout { .. }) {
+        restore::begin_to_list(repo)?;
+    }
     let settings = Settings::read(repo)?;
     repo.git.yield_to(|key| settings.get(key).is_some());
     repo.store = Store::open(&settings, &repo.common_dir).map(Rc::new);

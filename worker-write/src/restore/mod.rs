@@ -28,6 +28,7 @@ pub(crate) use back::back;
 pub(crate) use list::points;
 use make::Ready;
 pub(crate) use make::{all_kept, make, nothing_lost};
+pub(crate) use untracked::begin as begin_to_list;
 
 pub use bulkhead_contract::direct::point::PREFIX;
 pub(crate) use bulkhead_contract::direct::point::{Message, NOTHING};

@@ -3,8 +3,8 @@
 
 use super::{MAX_UNTRACKED, MAX_UNTRACKED_BYTES, disk::Disk};
 use crate::{
-    failure::{Step, git_failed},
-    repo::{Repo, fields},
+    failure::{Step, git_failed, not_run},
+    repo::{Call, Repo, fields},
 };
 
 /// Untracked files of a working tree.
@@ -16,8 +16,22 @@ pub(super) struct Untracked {
     pub(super) nested: Vec<Vec<u8>>,
 }
 
+/// Begins to list them while other things are asked; nothing that can be said of a repository's filters changes the answer.
+pub(crate) fn begin(repo: &Repo<'_>) -> Step<()> {
+    let begun = call(repo).begin()?;
+    repo.untracked.replace(Some(begun));
+    Ok(())
+}
+
+fn call<'r, 'a>(repo: &'r Repo<'a>) -> Call<'r, 'a> {
+    repo.call(["ls-files", "--others", "--exclude-standard", "-z"])
+}
+
 pub(super) fn list(repo: &Repo<'_>) -> Step<Untracked> {
-    let run = repo.call(["ls-files", "--others", "--exclude-standard", "-z"]).run()?;
+    let run = match repo.untracked.take() {
+        Some(begun) => begun.ended().map_err(|why| not_run(&why))?,
+        None => call(repo).run()?,
+    };
     if run.code != Some(0) {
         return Err(git_failed("Untracked files could not be listed. Nothing was done.", &run));
     }

@@ -18,7 +18,7 @@ use crate::settings::{Settings, is_on};
 use gix::hash::{Kind, ObjectId};
 use std::{
     fs::File,
-    io::Read,
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
@@ -103,14 +103,12 @@ impl std::fmt::Debug for Store {
 
 /// All of a regular file that is no longer than this; `None` where there is none.
 fn whole(path: &Path, most: u64) -> Answer<Option<Vec<u8>>> {
-    match path.symlink_metadata() {
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Ok(found) if found.is_file() && found.len() <= most => {}
+    let length = match path.symlink_metadata() {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Ok(found) if found.is_file() && found.len() <= most => found.len(),
         _ => return Err(Elsewhere),
-    }
-    let mut bytes = Vec::new();
+    };
+    let mut bytes = Vec::with_capacity(usize::try_from(length + 1).map_err(|_| Elsewhere)?);
     let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
     if read.is_err() || bytes.len() as u64 > most { Err(Elsewhere) } else { Ok(Some(bytes)) }
 }
