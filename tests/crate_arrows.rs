@@ -43,7 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Libraries that only these crates may use, directly; each is a power or a parser that the others must not have.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("gix", &["bulkhead-worker-read"]),
+    ("gix", &["bulkhead-worker-read", "bulkhead-worker-write"]),
     ("tokio", &["bulkhead-supervisor", "bulkhead-worker-gateway"]),
     ("landlock", &["bulkhead-sandbox"]),
     ("seccompiler", &["bulkhead-sandbox"]),

@@ -10,6 +10,8 @@
 #![forbid(unsafe_code)]
 
 mod asked;
+#[cfg(unix)]
+mod call;
 pub mod git;
 mod jail;
 pub mod operator;

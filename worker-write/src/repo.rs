@@ -2,8 +2,9 @@
 //! Trust: every output is parsed as data; names that are not UTF-8 are told lossily and never passed back.
 
 use crate::{
-    failure::{Step, failed, git_failed, not_run, refused},
-    git::{Begun, Git, Run},
+    call::Call,
+    failure::{Step, failed, refused},
+    git::{Begun, Git},
     standing,
     store::{self, Store, index::Index},
 };
@@ -13,7 +14,7 @@ use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -43,7 +44,7 @@ pub(crate) struct Repo<'a> {
     /// A listing of untracked files that was begun ahead of its time.
     pub(crate) untracked: RefCell<Option<Begun<'a>>>,
     /// Global arguments besides those that Git is always given.
-    globals: Vec<OsString>,
+    pub(crate) globals: Vec<OsString>,
 }
 
 /// Where HEAD is.
@@ -122,7 +123,7 @@ impl<'a> Repo<'a> {
     /// A run of Git, to be finished with arguments.
     pub(crate) fn call<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Call<'_, 'a> {
         let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
-        Call { repo: self, globals: Vec::new(), arguments, environment: Vec::new(), stdin: None }
+        Call::of(self, arguments)
     }
 
     /// Where HEAD is now.
@@ -382,113 +383,6 @@ impl<'a> Repo<'a> {
         let set = all.chunks_exact(3).filter(|row| !matches!(row[2], b"unspecified" | b"unset" | b""));
         Ok(set.map(|row| (lossy(row[0]), lossy(row[2]))).collect())
     }
-}
-
-/// One run of Git.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Call<'r, 'a> {
-    repo: &'r Repo<'a>,
-    globals: Vec<OsString>,
-    arguments: Vec<OsString>,
-    environment: Vec<(&'static str, OsString)>,
-    stdin: Option<Vec<u8>>,
-}
-
-impl<'a> Call<'_, 'a> {
-    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
-        self.arguments.push(argument.as_ref().to_owned());
-        self
-    }
-
-    pub(crate) fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
-        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
-        self
-    }
-
-    pub(crate) fn paths(mut self, paths: &[Vec<u8>]) -> Self {
-        self.arguments.extend(paths.iter().map(|path| OsString::from_vec(path.clone())));
-        self
-    }
-
-    /// An argument before the subcommand.
-    pub(crate) fn global(mut self, argument: impl AsRef<OsStr>) -> Self {
-        self.globals.push(argument.as_ref().to_owned());
-        self
-    }
-
-    pub(crate) fn env(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
-        self.environment.push((name, value.as_ref().to_owned()));
-        self
-    }
-
-    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.stdin = Some(bytes.into());
-        self
-    }
-
-    /// Runs it; how it ended is the caller's to read.
-    pub(crate) fn run(self) -> Step<Run> {
-        self.begin()?.ended().map_err(|why| not_run(&why))
-    }
-
-    /// Begins it, to go on beside others.
-    pub(crate) fn begin(self) -> Step<Begun<'a>> {
-        let arguments = self.repo.globals.iter().chain(&self.globals).chain(&self.arguments);
-        // nothing is fetched because an object is missing, whatever the repository says
-        let mut environment: Vec<(&str, &OsStr)> = vec![("GIT_NO_LAZY_FETCH", OsStr::new("1"))];
-        if !self.environment.iter().any(|(name, _)| *name == "GIT_ALLOW_PROTOCOL") {
-            environment.push(("GIT_ALLOW_PROTOCOL", OsStr::new("none")));
-        }
-        environment.extend(self.environment.iter().map(|(name, value)| (*name, value.as_os_str())));
-        self.repo.git.begin_with(arguments, &environment, self.stdin.as_deref()).map_err(|why| not_run(&why))
-    }
-
-    /// Runs it, and takes what it wrote, all of it, where it succeeded.
-    pub(crate) fn output(self) -> Step<Option<Vec<u8>>> {
-        let run = self.run()?;
-        match run.code {
-            Some(0) if run.cut => Err(too_much()),
-            Some(0) => Ok(Some(run.stdout)),
-            // no answer is not the answer no
-            _ if run.signal.is_some() => Err(git_failed("A question to Git was not answered.", &run)),
-            _ => Ok(None),
-        }
-    }
-
-    /// The first line of that, as text; `None` where there is none.
-    pub(crate) fn line(self) -> Step<Option<String>> {
-        let output = self.output()?.unwrap_or_default();
-        let line = output.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        if line.is_empty() {
-            return Ok(None);
-        }
-        String::from_utf8(line.to_vec()).map(Some).map_err(|_| {
-            failed(
-                Class::Unsupported,
-                format!("{} is not UTF-8.", lossy(line)),
-                "Rename it with Git itself; this server writes only where names are UTF-8.",
-            )
-        })
-    }
-
-    /// Runs it; anything but success is this failure.
-    pub(crate) fn all(self, sentence: &str) -> Step<Vec<u8>> {
-        let run = self.run()?;
-        match run.code {
-            Some(0) if run.cut => Err(too_much()),
-            Some(0) => Ok(run.stdout),
-            _ => Err(git_failed(sentence, &run)),
-        }
-    }
-}
-
-fn too_much() -> Box<bulkhead_ipc::edge::write::Failed> {
-    failed(
-        Class::TooLarge,
-        "Git wrote more than this server reads of one run, so the operation was not begun or not finished.",
-        "Name fewer paths, or do it with Git itself.",
-    )
 }
 
 /// Fields that end in NUL.

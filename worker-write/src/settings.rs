@@ -2,8 +2,9 @@
 //! Trust: written by anybody; keys and values are compared, shown and overruled, never followed.
 
 use crate::{
+    call::Call,
     failure::{Step, failed, refused, shown},
-    repo::{Call, Repo, fields, lossy},
+    repo::{Repo, fields, lossy},
     standing,
 };
 use bulkhead_contract::direct::Class;

@@ -6,9 +6,10 @@ use super::{
     disk::{Disk, mode},
 };
 use crate::{
+    call::Call,
     failure::{Step, failed},
     leftover::Scratch,
-    repo::{Call, Entry, Repo, fields, lossy},
+    repo::{Entry, Repo, fields, lossy},
 };
 use bulkhead_contract::direct::Class;
 use std::{

@@ -3,8 +3,9 @@
 
 use super::{MAX_UNTRACKED, MAX_UNTRACKED_BYTES, disk::Disk};
 use crate::{
+    call::Call,
     failure::{Step, git_failed, not_run},
-    repo::{Call, Repo, fields},
+    repo::{Repo, fields},
 };
 
 /// Untracked files of a working tree.

@@ -301,3 +301,91 @@ fn cut(bytes: &[u8], at: u8) -> Answer<(&[u8], &[u8])> {
 fn decimal(digits: &[u8]) -> Answer<usize> {
     std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(Elsewhere)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index with a remembered tree, as Git writes it: `a`, `dir/b` (skipped), `dir/c` in two stages.
+    fn written(version: u32, kind: Kind) -> Vec<u8> {
+        let hash = kind.len_in_bytes();
+        let mut bytes = [b"DIRC".as_slice(), &version.to_be_bytes(), &4_u32.to_be_bytes()].concat();
+        let mut last: &str = "";
+        for (path, stage, more) in [("a", 0, 0), ("dir/b", 0, SKIP_WORKTREE), ("dir/c", 1, 0), ("dir/c", 2, 0)] {
+            let from = bytes.len();
+            for word in [1, 2, 3, 4, 5, 6, FILE, 8, 9, 10_u32] {
+                bytes.extend(word.to_be_bytes());
+            }
+            bytes.extend(vec![7; hash]);
+            let extended = more != 0 && version > 2;
+            let flags = stage << 12 | if extended { EXTENDED } else { 0 } | path.len() as u16;
+            bytes.extend(flags.to_be_bytes());
+            bytes.extend(extended.then(|| more.to_be_bytes()).into_iter().flatten());
+            if version == 4 {
+                let same = path.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count();
+                bytes.push(u8::try_from(last.len() - same).expect("short"));
+                bytes.extend(&path.as_bytes()[same..]);
+                bytes.push(0);
+            } else {
+                bytes.extend(path.as_bytes());
+                bytes.extend(vec![0; 8 - (bytes.len() - from) % 8]);
+            }
+            last = path;
+        }
+        let tree = [b"\x001 1\n".as_slice(), &vec![1; hash], b"dir\0-1 0\n"].concat();
+        bytes.extend(b"TREE");
+        bytes.extend(u32::try_from(tree.len()).expect("short").to_be_bytes());
+        bytes.extend(tree);
+        bytes.extend(digest(kind, &bytes).expect("it can be hashed"));
+        bytes
+    }
+
+    #[test]
+    fn every_version_is_read_and_only_sizes_are_struck_out() {
+        for (version, kind) in [2, 3, 4].into_iter().flat_map(|it| [(it, Kind::Sha1), (it, Kind::Sha256)]) {
+            let bytes = written(version, kind);
+            let index = Index::parse(bytes.clone(), kind, (0, 0)).expect("it is whole");
+            let paths: Vec<_> = index.entries.iter().map(|entry| (index.path(entry), entry.stage)).collect();
+            assert_eq!(paths, [(&b"a"[..], 0), (b"dir/b", 0), (b"dir/c", 1), (b"dir/c", 2)], "{version}");
+            assert_eq!(index.entries[1].skip_worktree, version > 2);
+            assert_eq!((index.unmerged().count(), index.has(b"a"), index.has(b"dir/c")), (2, true, false));
+            assert!(index.tree(b"", 1).is_some() && index.tree(b"", 2).is_none() && index.tree(b"dir", 1).is_none());
+            let struck = index.with_struck_sizes(&[&index.entries[1]]).expect("it can be hashed");
+            let end = bytes.len() - kind.len_in_bytes();
+            let differing: Vec<_> = (0..end).filter(|at| bytes[*at] != struck[*at]).collect();
+            assert_eq!(differing, [index.entries[1].at + STAT - 1], "{version}");
+            assert!(Index::parse(struck, kind, (0, 0)).is_ok());
+        }
+    }
+
+    #[test]
+    fn damage_is_left_to_git_and_never_followed() {
+        for version in [2, 3, 4] {
+            let whole = written(version, Kind::Sha1);
+            let end = whole.len() - 20;
+            assert_eq!(Index::parse([&whole[..end], &[1; 20]].concat(), Kind::Sha1, (0, 0)).err(), Some(Elsewhere));
+            let mut read = 0;
+            for at in 0..end {
+                for value in [0, 1, 0x2f, 0x7f, 0xff] {
+                    let mut bytes = whole.clone();
+                    bytes[at] = value;
+                    // without a checksum, so that damage is met and not only found out
+                    bytes[end..].fill(0);
+                    read += u32::from(Index::parse(bytes, Kind::Sha1, (0, 0)).is_ok());
+                }
+                let cut = [&whole[..at], &[0; 20]].concat();
+                let _ = Index::parse(cut, Kind::Sha1, (0, 0));
+            }
+            // a changed time or id is as good as another
+            assert!(read > 100, "{read}");
+        }
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_none() {
+        for path in ["", "/a", "a/", "a//b", ".", "..", "a/../b", ".git", "a/.GIT/b"] {
+            assert!(!is_safe(path.as_bytes()), "{path}");
+        }
+        assert!(is_safe(b"a/.gitignore") && is_safe(b"...") && is_safe(b"a b/\xff"));
+    }
+}
