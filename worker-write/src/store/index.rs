@@ -382,6 +382,40 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_unchanged_only_where_its_times_prove_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("a");
+        std::fs::write(&file, "content").expect("ours");
+        let found = file.symlink_metadata().expect("it is there");
+        let low = |number: i64| u32::try_from(number & 0xffff_ffff).expect("32 bits");
+        let ino = u32::try_from(found.ino() & 0xffff_ffff).expect("32 bits");
+        let (seconds, fraction) = (found.mtime(), found.mtime_nsec());
+        let is = |written_at: (i64, i64), change: &dyn Fn(&mut [u32; 10])| {
+            let mut stat =
+                [low(found.ctime()), low(found.ctime_nsec()), low(seconds), low(fraction), 0, ino, FILE, 0, 0, 7];
+            change(&mut stat);
+            let mut bytes = written(2, Kind::Sha1);
+            let stat: Vec<u8> = stat.into_iter().flat_map(u32::to_be_bytes).collect();
+            bytes[HEADER..HEADER + STAT].copy_from_slice(&stat);
+            let end = bytes.len() - 20;
+            bytes[end..].fill(0);
+            let index = Index::parse(bytes, Kind::Sha1, written_at).expect("it is whole");
+            index.is_unchanged(&index.entries[0], &found)
+        };
+        let later = (seconds + 1, 0);
+        assert!(is((seconds + 1, 1), &|_| ()) && is((seconds + 2, 0), &|_| ()));
+        // within one moment with the index, or where either counts in seconds alone
+        for written_at in [(seconds, fraction), (seconds - 1, 999_999_999), (seconds, 0)] {
+            assert!(!is(written_at, &|_| ()), "{written_at:?}");
+        }
+        for field in [0, 1, 2, 3, 5] {
+            assert!(!is(later, &|stat| stat[field] ^= 1), "{field}");
+        }
+        // other sizes, and one that was struck out
+        assert!(!is(later, &|stat| stat[9] = 8) && !is(later, &|stat| stat[9] = 0));
+    }
+
+    #[test]
     fn names_that_lead_elsewhere_are_none() {
         for path in ["", "/a", "a/", "a//b", ".", "..", "a/../b", ".git", "a/.GIT/b"] {
             assert!(!is_safe(path.as_bytes()), "{path}");
