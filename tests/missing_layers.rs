@@ -6,56 +6,16 @@
 
 mod support;
 
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    apply_filter,
-};
 use serde_json::{Value, json};
-use support::{Place, Repo, Server, Start, server::meta, unmet};
-
-/// `errno` values, the same on every machine that the product knows.
-const EPERM: u32 = 1;
-const EINVAL: u32 = 22;
-const ENOSYS: u32 = 38;
-const EOPNOTSUPP: u32 = 95;
-
-/// The three calls of Landlock.
-const LANDLOCK: &[i64] = &[444, 445, 446];
-const CLOSE_RANGE: i64 = 436;
-const OPENAT2: i64 = 437;
-const PIDFD_OPEN: i64 = 434;
-const CLONE3: i64 = 435;
-const SECCOMP: i64 = if cfg!(target_arch = "x86_64") { 317 } else { 277 };
-const PRCTL: i64 = if cfg!(target_arch = "x86_64") { 157 } else { 167 };
-const UNSHARE: i64 = if cfg!(target_arch = "x86_64") { 272 } else { 97 };
-/// `prctl` operation that installs a filter.
-const PR_SET_SECCOMP: u64 = 22;
-
-/// A filter that answers these calls with an error; `prctl` only where it would install a filter.
-fn without(calls: &[i64], errno: u32) -> BpfProgram {
-    let rules = |call: &i64| {
-        if *call != PRCTL {
-            return vec![];
-        }
-        let installs = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, PR_SET_SECCOMP);
-        vec![SeccompRule::new(vec![installs.expect("argument 0 exists")]).expect("one condition")]
-    };
-    let arch = std::env::consts::ARCH.try_into().expect("a machine that the product knows");
-    let rows = calls.iter().map(|call| (*call, rules(call))).collect();
-    let filter = SeccompFilter::new(rows, SeccompAction::Allow, SeccompAction::Errno(errno), arch);
-    filter.and_then(BpfProgram::try_from).expect("a small filter compiles")
-}
-
-/// Runs `start` on a thread of its own under these filters; what it starts inherits them.
-fn under<T: Send>(filters: &[BpfProgram], start: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            filters.iter().for_each(|filter| apply_filter(filter).expect("a filter can be put on"));
-            start()
-        });
-        thread.join().expect("it does not panic")
-    })
-}
+use support::{
+    Place, Repo, Server, Start,
+    layers::{
+        CLONE3, CLOSE_RANGE, EINVAL, ENOSYS, EOPNOTSUPP, EPERM, LANDLOCK, OPENAT2, PIDFD_OPEN, PRCTL, SECCOMP, UNSHARE,
+        under, without, without_files_layers,
+    },
+    server::meta,
+    unmet,
+};
 
 fn handshake(server: &mut Server) {
     for method in ["server/discover", "tools/list"] {
@@ -68,11 +28,6 @@ fn handshake(server: &mut Server) {
 /// The ways in which Landlock can be missing, and a word that tells each from the others.
 const WITHOUT_LANDLOCK: [(u32, &str); 3] =
     [(ENOSYS, "ENOSYS"), (EPERM, "outer filter"), (EOPNOTSUPP, "disabled at boot")];
-
-/// A machine with neither of the two layers that keep a worker to its files.
-fn without_files_layers(errno: u32) -> [BpfProgram; 2] {
-    [without(LANDLOCK, errno), without(&[UNSHARE], EPERM)]
-}
 
 #[test]
 fn without_landlock_and_namespaces_required_refuses_every_call_and_says_why() {

@@ -2,7 +2,7 @@
 //! Trust: test code; an answer is a value, a refusal of arguments or a failure of a known class, in time.
 
 use crate::{
-    support::direct::{Came, Served, came},
+    support::direct::{Came, Served, came, questions},
     world::World,
 };
 use serde_json::{Value, json};
@@ -95,34 +95,7 @@ fn shown(came: &Came) -> String {
 /// A server that reads, asked everything, a file of the world among it.
 pub fn reads(world: &World, path: &str) -> Swept {
     let mut served = Served::reading_with(&world.place, &world.repo, &["--timeout", GIVEN]);
-    let mut calls: Vec<(&'static str, Value)> = [
-        "repo_snapshot",
-        "repo_info",
-        "repo_status",
-        "repo_diff_stat",
-        "repo_diff",
-        "repo_branches",
-        "repo_current_branch",
-        "repo_tags",
-        "repo_worktrees",
-        "repo_remotes",
-        "repo_conflicts",
-        "repo_restore_points",
-        "repo_list_files",
-    ]
-    .map(|tool| (tool, json!({})))
-    .to_vec();
-    calls.extend([
-        ("repo_log", json!({"revspec_or_revset": "HEAD", "max": 50})),
-        ("repo_merge_base", json!({"a": "HEAD", "b": "clash"})),
-        ("repo_show_file", json!({"rev": "HEAD", "path": path})),
-        ("repo_show_file", json!({"rev": ":0", "path": path})),
-        ("repo_annotate", json!({"path": path})),
-        ("repo_annotate", json!({"path": path, "rev": "HEAD"})),
-        ("repo_conflict_regions", json!({"path": path})),
-        ("repo_try_merge", json!({"source": "clash"})),
-        ("repo_list_files", json!({"rev": "HEAD"})),
-    ]);
+    let calls = questions(path);
     // what is warm the second time answers from what was kept
     let swept = all(&mut served, [calls.clone(), calls].concat());
     for tool in bulkhead_contract::direct::TOOLS.iter().filter(|tool| tool.annotations.read_only) {

@@ -16,104 +16,67 @@ mod texts;
 
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use support::{Outcome, Place, Repo, Start, TOOLS, calls, process::Process};
+use support::{
+    Outcome, Place, Repo, Start, TOOLS, calls,
+    hostile::{Build, Scene},
+    process::Process,
+};
 
-/// Text of files outside that no answer, error or log line may hold.
-const CANARY: &str = "CANARY";
-/// Name of the file that appears when a program of a repository was run.
-const MARKER: &str = "PWNED";
 /// Private memory that one worker gets, in MiB.
 const WORKER_MEMORY: u64 = 256;
 /// Resident memory that the supervisor may ever have, in KiB: it holds bounded messages and nothing else.
 const SUPERVISOR_KIB: u64 = 128 * 1024;
 
-/// A hostile situation in a place of its own.
-struct Attack {
-    place: Place,
-    roots: Vec<PathBuf>,
-    repositories: Vec<PathBuf>,
-    forbidden: Vec<String>,
-}
-
 /// How the calls on one repository ended, in the order of [`TOOLS`].
 struct Report(Vec<(PathBuf, Vec<Outcome>)>);
 
-impl Attack {
-    fn new() -> Self {
-        let forbidden = vec![CANARY.to_owned(), "root:x:0:0".to_owned(), "root:*:0:0".to_owned()];
-        Self { place: Place::new(), roots: vec![], repositories: vec![], forbidden }
-    }
+/// Builds it, and calls every tool on every repository of it.
+fn attack(build: Build) -> Report {
+    run(Scene::of(build))
+}
 
-    /// Calls every tool on this path.
-    fn aim(&mut self, repository: impl Into<PathBuf>) {
-        self.repositories.push(repository.into());
+/// Calls every tool on every repository, then an honest one; checks what holds for every attack.
+fn run(scene: Scene) -> Report {
+    let honest = Repo::honest(&scene.place, "honest");
+    let roots = if scene.roots.is_empty() { &scene.repositories } else { &scene.roots };
+    let mut start = Start::new(&scene.place).root(honest.path());
+    for root in roots {
+        start = start.root(root);
     }
-
-    /// Allows reading beneath this directory; without any, exactly the repositories aimed at.
-    fn allow(&mut self, root: impl Into<PathBuf>) {
-        self.roots.push(root.into());
-    }
-
-    /// No answer may hold this text.
-    fn forbid(&mut self, text: impl Into<String>) {
-        self.forbidden.push(text.into());
-    }
-
-    /// A repository outside the roots that holds a secret; the id of its commit must not leak either.
-    fn victim(&mut self) -> PathBuf {
-        let victim = Repo::honest(&self.place, "victim");
-        victim.write("secret.txt", format!("TOP-SECRET-{CANARY}\n"));
-        let id = victim.commit(&format!("SECRET-{CANARY}-COMMIT"));
-        victim.git(&["branch", "secret-branch"]);
-        let path = victim.path().to_owned();
-        self.forbid("secret.txt");
-        self.forbid(&id[..12]);
-        path
-    }
-
-    /// Calls every tool on every repository, then an honest one; checks what holds for every attack.
-    fn run(self) -> Report {
-        let honest = Repo::honest(&self.place, "honest");
-        let roots = if self.roots.is_empty() { &self.repositories } else { &self.roots };
-        let mut start = Start::new(&self.place).root(honest.path());
-        for root in roots {
-            start = start.root(root);
-        }
-        let memory = WORKER_MEMORY.to_string();
-        let mut server = start.arguments(&["--deadline", "8", "--worker-memory", &memory]).spawn();
-        let mut report = Vec::new();
-        for repository in &self.repositories {
-            let mut outcomes = Vec::new();
-            for (tool, arguments) in calls::on(repository) {
-                let what = format!("{tool} {arguments}");
-                let outcome = server.call(tool, arguments);
-                assert!(outcome.elapsed.as_secs() < 15, "{what}: silence past the deadline: {:?}", outcome.elapsed);
-                assert!(outcome.bytes < 1 << 20, "{what}: {} bytes", outcome.bytes);
-                let code = outcome.code();
-                // an error of a known kind; -32602, -32603 would be a bad question or a fault of ours
-                let known = [-32011, 10001, 10010, 10021, 10022, 10023, 10024];
-                assert!(code.is_none_or(|code| known.contains(&code)), "{what}: {}", outcome.message);
-                assert_ne!(outcome.reason(), Some("internal"), "{what}: {}", outcome.message);
-                let end = outcome.reason().map(str::to_owned).or(code.map(|code| code.to_string()));
-                eprintln!("{what}: {} in {:?}", end.as_deref().unwrap_or("answered"), outcome.elapsed);
-                if TOOLS.contains(&tool) {
-                    outcomes.push(outcome);
-                }
+    let memory = WORKER_MEMORY.to_string();
+    let mut server = start.arguments(&["--deadline", "8", "--worker-memory", &memory]).spawn();
+    let mut report = Vec::new();
+    for repository in &scene.repositories {
+        let mut outcomes = Vec::new();
+        for (tool, arguments) in calls::on(repository) {
+            let what = format!("{tool} {arguments}");
+            let outcome = server.call(tool, arguments);
+            assert!(outcome.elapsed.as_secs() < 15, "{what}: silence past the deadline: {:?}", outcome.elapsed);
+            assert!(outcome.bytes < 1 << 20, "{what}: {} bytes", outcome.bytes);
+            let code = outcome.code();
+            // an error of a known kind; -32602, -32603 would be a bad question or a fault of ours
+            let known = [-32011, 10001, 10010, 10021, 10022, 10023, 10024];
+            assert!(code.is_none_or(|code| known.contains(&code)), "{what}: {}", outcome.message);
+            assert_ne!(outcome.reason(), Some("internal"), "{what}: {}", outcome.message);
+            let end = outcome.reason().map(str::to_owned).or(code.map(|code| code.to_string()));
+            eprintln!("{what}: {} in {:?}", end.as_deref().unwrap_or("answered"), outcome.elapsed);
+            if TOOLS.contains(&tool) {
+                outcomes.push(outcome);
             }
-            report.push((repository.clone(), outcomes));
-            let next = server.read("repo.status", honest.path());
-            assert_eq!(next.data()["clean"], json!(true), "after {}: the next call", repository.display());
         }
-        let peak = Process(server.pid()).peak_kib().expect("it runs");
-        assert!(peak < SUPERVISOR_KIB, "the supervisor grew to {peak} KiB");
-        let ended = server.finish();
-        assert!(ended.status.success(), "it ended with {}: {}", ended.status, ended.said);
-        for text in &self.forbidden {
-            assert!(!ended.said.contains(text), "{text:?} came out: {}", excerpt(&ended.said, text));
-        }
-        assert!(!self.place.holds_file_named(MARKER), "a program of the repository was run");
-        Report(report)
+        report.push((repository.clone(), outcomes));
+        let next = server.read("repo.status", honest.path());
+        assert_eq!(next.data()["clean"], json!(true), "after {}: the next call", repository.display());
     }
+    let peak = Process(server.pid()).peak_kib().expect("it runs");
+    assert!(peak < SUPERVISOR_KIB, "the supervisor grew to {peak} KiB");
+    let ended = server.finish();
+    assert!(ended.status.success(), "it ended with {}: {}", ended.status, ended.said);
+    for text in scene.secrets.iter().chain(&scene.names) {
+        assert!(!ended.said.contains(text), "{text:?} came out: {}", excerpt(&ended.said, text));
+    }
+    assert!(!scene.fired(), "a program of the repository was run");
+    Report(report)
 }
 
 fn excerpt<'t>(text: &'t str, part: &str) -> &'t str {

@@ -1,11 +1,14 @@
 //! Objects that lie about their size, unfold without end, name themselves, or hold names that no path may have.
 //! Trust: hostile by construction.
 
-use super::{Attack, support::objects as raw, support::*};
-use raw::{EMPTY_BLOB, EMPTY_TREE};
-use support_pack::Pack;
-
-use super::support::pack as support_pack;
+use super::{
+    attack,
+    support::{
+        hostile::{graph, objects as build},
+        objects as raw, *,
+    },
+};
+use raw::EMPTY_TREE;
 
 /// Reasons that fit an object which cannot be had.
 const BAD: &[&str] = &["corrupt", "too-large", "object-missing"];
@@ -20,117 +23,26 @@ fn ended_safely(report: &super::Report, name: &str) {
     }
 }
 
-fn aim_at(attack: &mut Attack, repo: &str) {
-    attack.aim(attack.place.at(repo));
-}
-
 #[test]
 fn deltas_that_grow_and_a_chain_that_is_deep() {
-    let mut attack = Attack::new();
-    let repo = Repo::honest(&attack.place, "repo");
-    let mut pack = Pack::new();
-    let (_, mut at) = pack.add("blob", &[0; 65_536]);
-    let (mut size, mut bomb) = (65_536, String::new());
-    // each level is sixteen copies of the one below: 64 GiB
-    for level in 0..5 {
-        bomb = format!("{:040x}", 0xb0 + level);
-        at = pack.offset_delta(&bomb, isize::try_from(at).expect("small"), &support_pack::copies(size, 16));
-        size *= 16;
-    }
-    let (_, mut at) = pack.add("blob", b"base\n");
-    let mut deep = String::new();
-    for level in 0..if slow() { 50_000 } else { 5_000 } {
-        deep = format!("{:040x}", 0xc0000 + level);
-        at = pack.offset_delta(&deep, isize::try_from(at).expect("small"), &support_pack::copies(5, 1));
-    }
-    pack.write(&repo.git_dir());
-    let tree = raw::tree(&[("100644", b"bomb", &bomb), ("100644", b"deep", &deep)]);
-    raw::set_main(&repo.git_dir(), &raw::put(&repo.git_dir(), "tree", &tree));
-    aim_at(&mut attack, "repo");
-    ended_safely(&attack.run(), "repo");
+    ended_safely(&attack(build::delta_bomb), "repo");
 }
 
 #[test]
 fn a_head_commit_that_is_a_delta_bomb() {
-    let mut attack = Attack::new();
-    let repo = Repo::honest(&attack.place, "repo");
-    let mut pack = Pack::new();
-    let commit = raw::commit(EMPTY_TREE, &[], &vec![b'm'; 65_000]);
-    let (_, mut at) = pack.add("commit", &commit);
-    let (mut size, mut bomb) = (commit.len(), String::new());
-    for level in 0..5 {
-        bomb = format!("{:040x}", 0xd0 + level);
-        at = pack.offset_delta(&bomb, isize::try_from(at).expect("small"), &support_pack::copies(size, 16));
-        size *= 16;
-    }
-    pack.write(&repo.git_dir());
-    raw::set_ref(&repo.git_dir(), "refs/heads/main", format!("{bomb}\n"));
-    aim_at(&mut attack, "repo");
-    ended_safely(&attack.run(), "repo");
+    ended_safely(&attack(build::commit_bomb), "repo");
 }
 
 #[test]
 fn deltas_in_a_circle() {
-    let mut attack = Attack::new();
-    let repo = Repo::honest(&attack.place, "repo");
-    let mut pack = Pack::new();
-    pack.add("blob", &[b'x'; 64]);
-    let delta = support_pack::copies(64, 1);
-    let [a, b, c, d] = ["a", "b", "c", "d"].map(|digit| digit.repeat(40));
-    pack.named_delta(&a, &b, &delta);
-    pack.named_delta(&b, &a, &delta);
-    pack.offset_delta(&c, -100, &delta);
-    let here = isize::try_from(pack.position()).expect("small");
-    pack.offset_delta(&d, here, &delta);
-    pack.write(&repo.git_dir());
-    let tree = raw::tree(&[("100644", b"a", &a), ("100644", b"b", &b), ("100644", b"c", &c), ("100644", b"d", &d)]);
-    raw::set_main(&repo.git_dir(), &raw::put(&repo.git_dir(), "tree", &tree));
-    aim_at(&mut attack, "repo");
-    // and one whose commit is part of the circle
-    let circle = Repo::honest(&attack.place, "circle");
-    let mut pack = Pack::new();
-    pack.named_delta(&a, &b, &delta);
-    pack.named_delta(&b, &a, &delta);
-    pack.write(&circle.git_dir());
-    raw::set_ref(&circle.git_dir(), "refs/heads/main", format!("{a}\n"));
-    aim_at(&mut attack, "circle");
-    let report = attack.run();
+    let report = attack(build::delta_circle);
     ended_safely(&report, "repo");
     ended_safely(&report, "circle");
 }
 
 #[test]
 fn streams_that_inflate_without_end_or_lie() {
-    let mut attack = Attack::new();
-    let mebibytes = if slow() { 1024 } else { 300 };
-    let head = format!("blob {}\0", mebibytes << 20);
-    let bomb_bytes = raw::deflate_repeated(head.as_bytes(), &[0; 1 << 20], mebibytes);
-    let lie_bytes = raw::deflate_repeated(b"blob 10\0", &[b'A'; 1 << 20], 64);
-    let huge_bytes = raw::deflate(format!("blob {}\0x", 1u64 << 62).as_bytes());
-    let repo = Repo::honest(&attack.place, "repo");
-    let git = repo.git_dir();
-    // the bomb stands where the content of a file that changed is needed, to compare it with the file
-    let bomb = repo.git(&["rev-parse", "HEAD:a.txt"]);
-    raw::put_as(&git, &bomb, &bomb_bytes);
-    let lie = raw::put_as(&git, &"1".repeat(40), &lie_bytes);
-    let huge = raw::put_as(&git, &"2".repeat(40), &huge_bytes);
-    let tree = raw::tree(&[("100644", b"a.txt", &bomb), ("100644", b"huge", &huge), ("100644", b"lie", &lie)]);
-    raw::set_main(&git, &raw::put(&git, "tree", &tree));
-    repo.append("a.txt", "changed\n");
-    aim_at(&mut attack, "repo");
-    for (name, bytes) in [
-        ("commit-bomb", raw::deflate_repeated(format!("commit {}\0", 1u64 << 40).as_bytes(), &[b'c'; 1 << 20], 64)),
-        ("commit-lies", raw::deflate_repeated(b"commit 10\0", &[b'c'; 1 << 20], 64)),
-        ("commit-is-huge", raw::deflate(format!("commit {}\0tree", 1u64 << 62).as_bytes())),
-        ("commit-is-a-blob", raw::deflate(b"blob 4\0text")),
-        ("commit-is-rubbish", b"no zlib at all".to_vec()),
-    ] {
-        let repo = Repo::honest(&attack.place, name);
-        let id = raw::put_as(&repo.git_dir(), &"3".repeat(40), &bytes);
-        raw::set_ref(&repo.git_dir(), "refs/heads/main", format!("{id}\n"));
-        aim_at(&mut attack, name);
-    }
-    let report = attack.run();
+    let report = attack(build::streams_without_end);
     for name in ["repo", "commit-bomb", "commit-lies", "commit-is-huge", "commit-is-a-blob", "commit-is-rubbish"] {
         ended_safely(&report, name);
     }
@@ -138,28 +50,7 @@ fn streams_that_inflate_without_end_or_lie() {
 
 #[test]
 fn trees_without_end() {
-    let mut attack = Attack::new();
-    let repo = Repo::honest(&attack.place, "repo");
-    let (depth, width) = if slow() { (30_000, 9) } else { (3_000, 6) };
-    let mut pack = Pack::new();
-    let (mut deep, mut mode) = (EMPTY_BLOB.to_owned(), "100644");
-    for _ in 0..depth {
-        deep = pack.add("tree", &raw::tree(&[(mode, b"d", &deep)])).0;
-        mode = "40000";
-    }
-    let (mut wide, mut mode) = (EMPTY_BLOB.to_owned(), "100644");
-    let digits: Vec<Vec<u8>> = (0..10).map(|digit: u8| vec![b'0' + digit]).collect();
-    for _ in 0..width {
-        let entries: Vec<_> = digits.iter().map(|name| (mode, &name[..], &wide[..])).collect();
-        wide = pack.add("tree", &raw::tree(&entries)).0;
-        mode = "40000";
-    }
-    let top = pack.add("tree", &raw::tree(&[("40000", b"bomb", &wide), ("40000", b"deep", &deep)])).0;
-    pack.write(&repo.git_dir());
-    raw::put(&repo.git_dir(), "blob", b"");
-    raw::set_main(&repo.git_dir(), &top);
-    aim_at(&mut attack, "repo");
-    let report = attack.run();
+    let report = attack(build::trees_without_end);
     for (tool, outcome) in TOOLS.iter().zip(report.on("repo")) {
         let died = matches!(outcome.code(), Some(10021..=10024));
         if outcome.is_ok() {
@@ -174,53 +65,36 @@ fn trees_without_end() {
 
 #[test]
 fn tree_entries_that_no_path_may_have() {
-    let mut attack = Attack::new();
-    let names: [&[u8]; 16] = [
-        b".git",
-        b".GIT",
-        b"git~1",
-        b".git\xe2\x80\x8c",
-        b"..",
-        b".",
-        b"a/b",
-        b"",
-        b"../../../etc/passwd",
-        b"/etc/passwd",
-        b"a\\b",
-        b"nl\nx",
-        b"\x1b]0;x\x07",
-        b"\xff\xfe",
-        b"con",
-        &[b'x'; 5000],
-    ];
-    let cut = b"100644 no-nul-and-short".to_vec();
-    for number in 1..=5 {
-        let name = format!("tree{number}");
-        let repo = Repo::honest(&attack.place, &name);
-        let git = repo.git_dir();
-        let evil = raw::put(&git, "blob", b"[core]\n\tfsmonitor = touch PWNED\n");
-        let link = raw::put(&git, "blob", b"/etc/passwd");
-        let missing = "4".repeat(40);
-        let body = match number {
-            1 => raw::tree(&names.map(|name| ("100644", name, evil.as_str()))),
-            2 => raw::tree(&[("100644", &b"dup"[..], evil.as_str()); 3]),
-            3 => cut.clone(),
-            4 => raw::tree(&[
-                ("999999", b"mode", &evil),
-                ("0", b"zero", &evil),
-                ("120000", b"link", &link),
-                ("160000", b"sub", &missing),
-            ]),
-            _ => raw::tree(&[("40000", b"missing", &missing)]),
-        };
-        raw::set_main(&git, &raw::put(&git, "tree", &body));
-        aim_at(&mut attack, &name);
-    }
-    let report = attack.run();
+    let report = attack(build::bad_trees);
     for number in 1..=5 {
         report.answered_or(&format!("tree{number}"), BAD);
     }
     report.on("tree3")[1].expect_refused("a cut tree", BAD);
+}
+
+#[test]
+fn commits_with_endless_or_broken_parts() {
+    let report = attack(build::bad_commits);
+    for name in ["repo", "many-parents", "empty", "no-date"] {
+        ended_safely(&report, name);
+    }
+}
+
+#[test]
+fn helper_files_of_wrong_offsets() {
+    let report = attack(graph::wrong_offsets);
+    for name in ["graph", "midx", "falling", "all"] {
+        report.answered_or(name, BAD);
+    }
+}
+
+#[test]
+fn objects_that_are_gone() {
+    let report = attack(graph::missing_objects);
+    for name in ["commit", "tree", "content", "tip"] {
+        report.answered_or(name, BAD);
+    }
+    report.on("tip")[1].expect_refused("HEAD is gone", BAD);
 }
 
 #[test]

@@ -1,33 +1,19 @@
 //! Texts that take longer to compare than any call has: each call ends in time, says so, and the next one is answered.
 //! Trust: hostile by construction.
 
-use super::support::{dice::Dice, *};
+use super::{
+    attack,
+    support::{
+        hostile::texts::{self as build, incomparable},
+        *,
+    },
+};
 use serde_json::{Value, json};
-
-/// Lines of two kinds at random: no algorithm finds its way through two of them in the time of a call.
-fn endless(dice: &mut Dice, lines: usize) -> Vec<u8> {
-    (0..lines).flat_map(|_| [b'0' + u8::try_from(dice.below(2)).expect("one digit"), b'\n']).collect()
-}
-
-/// A repository whose branches `main`, `side` and `base` hold such texts in a file each.
-fn repository(place: &Place, lines: usize) -> Repo<'_> {
-    let repo = Repo::honest(place, "repo");
-    let mut dice = Dice(7);
-    repo.write("text", endless(&mut dice, lines));
-    repo.commit("base");
-    repo.git(&["branch", "base"]);
-    for branch in ["side", "main"] {
-        repo.git(&["checkout", "-q", "-B", branch, "base"]);
-        repo.write("text", endless(&mut dice, lines));
-        repo.commit(branch);
-    }
-    repo
-}
 
 #[test]
 fn comparisons_without_end() {
     let place = Place::new();
-    let repo = repository(&place, 600_000);
+    let repo = incomparable(&place, "repo", 600_000);
     repo.git(&["config", "diff.algorithm", "minimal"]);
     let mut server = Start::new(&place).root(repo.path()).arguments(&["--deadline", "5"]).spawn();
     let path = repo.path().to_str().expect("places have UTF-8 paths").to_owned();
@@ -60,7 +46,7 @@ fn comparisons_without_end() {
 #[test]
 fn texts_of_more_lines_than_are_compared() {
     let place = Place::new();
-    let repo = repository(&place, 1_000_001);
+    let repo = incomparable(&place, "repo", 1_000_001);
     let memory = super::WORKER_MEMORY.to_string();
     let mut server = Start::new(&place).root(repo.path()).arguments(&["--worker-memory", &memory]).spawn();
     let path = repo.path().to_str().expect("places have UTF-8 paths");
@@ -69,4 +55,15 @@ fn texts_of_more_lines_than_are_compared() {
     let outcome = server.call("repo.conflictPreflight", json!({"repoPath": path, "targetRef": "side"}));
     outcome.expect_refused("a merge", &["too-large"]);
     assert!(outcome.message.to_string().contains("lines"), "{}", outcome.message);
+}
+
+#[test]
+fn texts_that_speak_to_terminals_and_to_agents() {
+    attack(build::injection).all_answered("repo");
+}
+
+#[test]
+fn names_that_are_patterns_and_files_that_are_large() {
+    attack(build::names).all_answered("repo");
+    attack(build::sizes).all_answered("repo");
 }

@@ -109,3 +109,36 @@ pub fn came(answer: &Value) -> Came {
     assert!(structure == &value || wrapped, "{structure} beside {value}");
     Came::Value(value)
 }
+
+/// Every tool that reads, with arguments that mean something in [`super::direct_repository`], about this path among others.
+pub fn questions(path: &str) -> Vec<(&'static str, Value)> {
+    let mut questions: Vec<(&'static str, Value)> = [
+        "repo_snapshot",
+        "repo_info",
+        "repo_status",
+        "repo_diff_stat",
+        "repo_diff",
+        "repo_branches",
+        "repo_current_branch",
+        "repo_tags",
+        "repo_worktrees",
+        "repo_remotes",
+        "repo_conflicts",
+        "repo_restore_points",
+        "repo_list_files",
+    ]
+    .map(|tool| (tool, json!({})))
+    .to_vec();
+    questions.extend([
+        ("repo_log", json!({"revspec_or_revset": "HEAD", "max": 50})),
+        ("repo_merge_base", json!({"a": "HEAD", "b": "clash"})),
+        ("repo_show_file", json!({"rev": "HEAD", "path": path})),
+        ("repo_show_file", json!({"rev": ":0", "path": path})),
+        ("repo_annotate", json!({"path": path})),
+        ("repo_annotate", json!({"path": path, "rev": "HEAD"})),
+        ("repo_conflict_regions", json!({"path": path})),
+        ("repo_try_merge", json!({"source": "clash"})),
+        ("repo_list_files", json!({"rev": "HEAD"})),
+    ]);
+    questions
+}

@@ -11,7 +11,11 @@ pub mod direct;
 pub mod direct_repository;
 pub mod fixtures;
 pub mod gateway;
+#[cfg(unix)]
+pub mod hostile;
 pub mod index;
+#[cfg(target_os = "linux")]
+pub mod layers;
 pub mod objects;
 pub mod outcome;
 pub mod pack;
