@@ -58,6 +58,15 @@ impl<'place> Repo<'place> {
         Self { place, path, clock: Cell::new(FIRST_COMMIT) }
     }
 
+    /// A copy at another path of the place. What is committed there is later than everything that was committed here.
+    pub fn copy(&self, relative: impl AsRef<Path>) -> Self {
+        let path = self.place.at(relative);
+        copy_tree(&self.path, &path);
+        let copy = Self::open(self.place, path);
+        copy.clock.set(FIRST_COMMIT + 3_600);
+        copy
+    }
+
     /// The directory that `git init` was run in.
     pub fn path(&self) -> &Path {
         &self.path
@@ -133,5 +142,18 @@ impl<'place> Repo<'place> {
         command.current_dir(&self.path).stdin(Stdio::null());
         command.env("GIT_AUTHOR_DATE", &date).env("GIT_COMMITTER_DATE", &date);
         command
+    }
+}
+
+/// Copies directories and files; an honest repository has nothing else.
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("the place is ours");
+    for entry in std::fs::read_dir(from).expect("it is there").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("it is there").is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("the place is ours");
+        }
     }
 }

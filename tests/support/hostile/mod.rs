@@ -62,9 +62,11 @@ impl Scene {
         self.place.directory("inside")
     }
 
-    /// A small honest repository to spoil.
+    /// A small honest repository to spoil: a copy of one that is made once, since making one takes git a dozen times.
     pub fn honest(&self, name: impl AsRef<Path>) -> Repo<'_> {
-        Repo::honest(&self.place, Path::new("inside").join(name))
+        let model = self.place.at("model");
+        let model = if model.exists() { Repo::open(&self.place, model) } else { Repo::honest(&self.place, "model") };
+        model.copy(Path::new("inside").join(name))
     }
 
     /// Aims at a repository of that name.

@@ -27,7 +27,7 @@ pub fn incomparable<'p>(place: &'p Place, name: &str, lines: usize) -> Repo<'p> 
 
 /// Comparisons without end.
 pub fn comparisons(scene: &mut Scene) {
-    let repo = incomparable(&scene.place, "inside/repo", if slow() { 600_000 } else { 60_000 });
+    let repo = incomparable(&scene.place, "inside/repo", if slow() { 600_000 } else { 20_000 });
     repo.git(&["config", "diff.algorithm", "minimal"]);
     scene.aim("repo");
     scene.revisions.extend(["base", "side"].map(str::to_owned));
@@ -103,12 +103,12 @@ pub fn names(scene: &mut Scene) {
 /// One file of very many lines, one of a single endless line, and very many files that nobody tracks.
 pub fn sizes(scene: &mut Scene) {
     let repo = scene.honest("repo");
-    let mebibytes = if slow() { 60 } else { 16 };
+    let mebibytes = if slow() { 60 } else { 8 };
     repo.write("lines", "line\n".repeat((mebibytes << 20) / 5));
     repo.write("one-line", vec![b'x'; mebibytes << 20]);
     repo.commit("large");
     repo.append("lines", "more\n");
-    for n in 0..if slow() { 60_000 } else { 6_000 } {
+    for n in 0..if slow() { 60_000 } else { 4_000 } {
         fs::write(repo.at(format!("untracked-with-a-long-name-so-that-the-list-grows-{n:06}")), "").expect("ours");
     }
     scene.aim("repo");

@@ -1,0 +1,65 @@
+//! Attacks on an MCP server for Git, as a black box: what is built, sent or taken away, and whether everything held.
+//! Trust: the server under attack is a suspect, and so is everything that it is given (`docs/attack.md`).
+//!
+//! `cargo test --workspace --test attack -- --command "some-server --repo {repo}"` attacks any server; without a command,
+//! both surfaces of this product, which must be safe in everything. Started as root, the second half of that runs once more as
+//! an ordinary user; `BULKHEAD_SLOW=1` adds full sizes, and every attack once under each missing layer.
+
+#[cfg(target_os = "linux")]
+#[path = "../support/mod.rs"]
+mod support;
+
+#[cfg(target_os = "linux")]
+mod catalogue;
+#[cfg(target_os = "linux")]
+mod client;
+#[cfg(target_os = "linux")]
+mod document;
+#[cfg(target_os = "linux")]
+mod options;
+#[cfg(target_os = "linux")]
+mod questions;
+#[cfg(target_os = "linux")]
+mod repositories;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod streams;
+#[cfg(target_os = "linux")]
+mod subject;
+#[cfg(target_os = "linux")]
+mod surroundings;
+#[cfg(target_os = "linux")]
+mod user;
+#[cfg(target_os = "linux")]
+mod verdict;
+#[cfg(target_os = "linux")]
+mod watch;
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    use std::process::ExitCode;
+
+    let options = match options::Options::read(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(why) => {
+            eprintln!("attack: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    if options.list {
+        run::list();
+        return ExitCode::SUCCESS;
+    }
+    match run::all(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("attack: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
