@@ -52,7 +52,7 @@ pub fn initialize(params: &Value, settings: &Settings) -> (Opened, String) {
     let spelling = Spelling::of(settings.tool_names, client.as_deref());
     let result = json!({
         "protocolVersion": era.version(),
-        "capabilities": capabilities(),
+        "capabilities": capabilities(era),
         "serverInfo": server_info(era),
         "instructions": instructions(settings, spelling),
     });
@@ -67,15 +67,23 @@ pub fn discover(client: Option<&str>, settings: &Settings) -> String {
     let constant = settings.demand == Demand::Required && settings.roots_invalid.is_none();
     let scope = if constant { cache_scope(settings) } else { "private" };
     result.insert("supportedVersions".into(), json!(Era::ALL.map(Era::version)));
-    result.insert("capabilities".into(), capabilities());
+    result.insert("capabilities".into(), capabilities(Era::Jul2026));
     result.insert("instructions".into(), instructions(settings, Spelling::of(settings.tool_names, client)).into());
     result.insert("ttlMs".into(), TTL_MS.into());
     result.insert("cacheScope".into(), scope.into());
     Value::Object(result).to_string()
 }
 
-fn capabilities() -> Value {
+#[cfg(not(feature = "conformance-fixtures"))]
+fn capabilities(_era: Era) -> Value {
     json!({ "tools": { "listChanged": false } })
+}
+
+#[cfg(feature = "conformance-fixtures")]
+fn capabilities(era: Era) -> Value {
+    let mut capabilities = json!({ "tools": { "listChanged": false } });
+    super::fixtures::declare(era, &mut capabilities);
+    capabilities
 }
 
 /// What an agent should know before the first call; at most [`MAX_INSTRUCTIONS_CHARS`] characters.

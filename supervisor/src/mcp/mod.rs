@@ -3,6 +3,8 @@
 
 pub mod call;
 pub mod era;
+#[cfg(feature = "conformance-fixtures")]
+mod fixtures;
 pub mod framing;
 pub mod handshake;
 pub mod id_scan;

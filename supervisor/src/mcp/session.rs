@@ -90,6 +90,8 @@ pub async fn run<R: Reads + 'static>(io: SessionIo, reads: Rc<R>, settings: Rc<S
         open: OpenCalls::default(),
         tasks: JoinSet::new(),
         heard: false,
+        #[cfg(feature = "conformance-fixtures")]
+        fixtures: super::fixtures::Fixtures::default(),
     };
     loop {
         tokio::select! {
@@ -148,6 +150,8 @@ struct Session<R> {
     tasks: JoinSet<()>,
     /// Anything came in.
     heard: bool,
+    #[cfg(feature = "conformance-fixtures")]
+    fixtures: super::fixtures::Fixtures,
 }
 
 /// What becomes of a request.
@@ -222,6 +226,10 @@ impl<R: Reads + 'static> Session<R> {
     }
 
     fn one(&mut self, value: Value, reply_to: &ReplyTo) -> Step {
+        #[cfg(feature = "conformance-fixtures")]
+        if self.fixtures.answered(&value) {
+            return Step::Nothing;
+        }
         match classify(value) {
             Message::Refused(id, error) => Step::Answer(error_line(id.as_ref(), &error)),
             Message::Notification { method, params } => {
@@ -245,6 +253,17 @@ impl<R: Reads + 'static> Session<R> {
         }
         let Placed { era, client, version } = era::place(request, &self.opened)?;
         let answer = |result: &str| Ok(Step::Answer(result_line(&request.id, result)));
+        #[cfg(feature = "conformance-fixtures")]
+        if let Some(served) = self.fixtures.serve(request, era, &self.output) {
+            return match served? {
+                super::fixtures::Served::Now(result) => answer(&result.to_string()),
+                super::fixtures::Served::Later(later) => {
+                    let of_session = (&mut self.tasks, &self.open, &self.output);
+                    super::fixtures::start(later, request, reply_to, of_session);
+                    Ok(Step::Later)
+                }
+            };
+        }
         match (request.method.as_str(), era.is_modern()) {
             ("initialize", false) if matches!(reply_to, ReplyTo::Batch(_)) => {
                 Err(RpcError::invalid_request("`initialize` must not be part of a batch"))
@@ -258,7 +277,10 @@ impl<R: Reads + 'static> Session<R> {
             ("server/discover", true) => answer(&handshake::discover(client.as_deref(), &self.settings)),
             ("tools/list", _) => {
                 let spelling = Spelling::of(self.settings.tool_names, client.as_deref());
-                answer(self.lists.answer(era, spelling, &request.params)?)
+                let list = self.lists.answer(era, spelling, &request.params)?;
+                #[cfg(feature = "conformance-fixtures")]
+                let list = &super::fixtures::listed(list, era);
+                answer(list)
             }
             ("tools/call", _) => {
                 let (tool, arguments) = (call::named(&request.params, &self.settings), &request.params["arguments"]);
