@@ -98,7 +98,8 @@ impl<'place> Start<'place> {
         self
     }
 
-    fn command(&self) -> Command {
+    /// The command that starts it.
+    pub fn command(&self) -> Command {
         let product = OsString::from(env!("CARGO_BIN_EXE_bulkhead"));
         let mut words = self.wrapper.iter().chain([&product]).chain(&self.arguments);
         let mut command = Command::new(words.next().expect("the product at least"));
