@@ -4,7 +4,7 @@
 use crate::options::Options;
 use bulkhead_contract::{
     catalogue::Surface,
-    isolation::{Demand, Report},
+    isolation::{Demand, Report, Row, step},
 };
 use bulkhead_supervisor::{
     audit::Mode,
@@ -130,6 +130,9 @@ impl Setting {
             "verdict": verdict.word(),
             "exitStatus": verdict.status,
             "reasons": verdict.reasons,
+            "step": self.step(facts),
+            "layers": facts.standing.layers,
+            "missing": missing(facts),
             "scope": self.scope,
             "roots": self.roots,
             "rootsInvalid": self.roots_invalid,
@@ -139,6 +142,20 @@ impl Setting {
             "repository": facts.repository,
             "processes": facts.processes,
         })
+    }
+
+    /// The one thing to do that would improve the isolation; `None` where nothing is missing, or nothing is known to help.
+    fn step(&self, facts: &DoctorFacts) -> Option<&'static str> {
+        // what no layer stands for first, then a layer whose place another one took, then what was asked for besides
+        let rows = facts.missing().find_map(|(_, row)| step(&row.evidence));
+        let refused = || facts.failures.iter().find_map(|failure| step(failure));
+        let layers = || facts.standing.missing().find_map(|layer| layer.step);
+        let root = || {
+            let lacks = |row: &&Row| row.capability == METADATA && !row.enforcer.contains(EMPTY_ROOT);
+            let mut reports = facts.processes.iter().filter(|of| of.process == "worker-read").flat_map(|of| &of.report);
+            reports.find_map(|report| step(&report.rows.iter().find(lacks)?.evidence))
+        };
+        rows.or_else(refused).or_else(layers).or_else(|| root().filter(|_| self.empty_root))
     }
 
     /// How calls are recorded, in one line.
@@ -163,6 +180,10 @@ impl Setting {
         line("isolation", &format!("{} — {}", self.demand.name(), verdict.word()));
         for reason in &verdict.reasons {
             line("", &format!("! {reason}"));
+        }
+        line("layers", &facts.standing.text());
+        if let Some(step) = self.step(facts) {
+            line("next step", step);
         }
         line("scope", &self.scope);
         for root in &self.roots {
@@ -245,8 +266,24 @@ fn of_report(out: &mut String, title: &str, report: Option<&Report>) {
     }
 }
 
+/// What nothing takes away, process by process, with the cause and the step against it.
+fn missing(facts: &DoctorFacts) -> Vec<Value> {
+    let row = |(process, row): (&str, &Row)| {
+        json!({
+            "process": process,
+            "capability": row.capability,
+            "cause": row.evidence,
+            "step": step(&row.evidence),
+        })
+    };
+    facts.missing().map(row).collect()
+}
+
+const METADATA: &str = "metadata-outside-roots";
+const EMPTY_ROOT: &str = "empty-root";
+
 fn has_empty_root(report: &Report) -> bool {
-    report.rows.iter().any(|row| row.capability == "metadata-outside-roots" && row.enforcer.contains("empty-root"))
+    report.rows.iter().any(|row| row.capability == METADATA && row.enforcer.contains(EMPTY_ROOT))
 }
 
 fn deduplicated(mut words: Vec<String>) -> Vec<String> {

@@ -71,6 +71,7 @@ pub fn settle_on(flags: &Flags, surface: Surface) -> Result<Options, Unusable> {
     let about_agents = agents::settings(&run_dirs);
     let settings = Settings {
         demand,
+        standing: Default::default(),
         surface,
         direct: Default::default(),
         deadline: Duration::from_secs(number(flags.deadline, &env::DEADLINE, 1..=3600, limits::DEFAULT_DEADLINE_SECS)?),

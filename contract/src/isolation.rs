@@ -1,6 +1,10 @@
 //! The words in which isolation is asked for and reported.
 //! Trust: a report comes from a worker, so its reader checks it against what it can see from outside.
 
+mod standing;
+
+pub use standing::{Layer, Standing, step};
+
 use bincode::{Decode, Encode};
 use serde::Serialize;
 

@@ -21,6 +21,17 @@ pub struct Row {
     pub evidence: String,
 }
 
+/// One mechanism of the kernel that jails are made of, as the live process got it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// `landlock` or `seccomp`.
+    pub name: &'static str,
+    /// It is on, and what it should refuse was refused.
+    pub on: bool,
+    /// What of it there is, or why it is missing.
+    pub detail: String,
+}
+
 /// The enforcer of a capability that nothing takes away.
 pub const NONE: &str = "none";
 

@@ -12,7 +12,7 @@ use crate::{
 };
 use bulkhead_contract::{
     catalogue::Surface,
-    isolation::{Report, Row},
+    isolation::{Report, Row, Standing},
     path::text_of,
 };
 use bulkhead_ipc::edge::{
@@ -41,6 +41,8 @@ pub struct DoctorFacts {
     pub gateway: GatewayFacts,
     /// What went wrong while looking, in our own words.
     pub failures: Vec<String>,
+    /// What the machine gives of the jail, as the ledger's first record and the handshakes state it.
+    pub standing: Standing,
 }
 
 /// The ledger as the process that records has it.
@@ -111,7 +113,7 @@ pub(crate) struct View<'a> {
 
 /// Looks at everything that can be looked at.
 pub(crate) async fn examine(view: View<'_>, path: Option<&str>) -> DoctorFacts {
-    let mut facts = DoctorFacts::default();
+    let mut facts = DoctorFacts { standing: view.settings.standing.clone(), ..DoctorFacts::default() };
     let own = of_process(view, lockdown::PROCESS, StatusOf::Supervisor).await;
     facts.processes.push(ProcessFacts { report: Some(view.own.clone()), ..own });
     facts.processes.push(of_process(view, "launcher", StatusOf::Launcher).await);

@@ -2,7 +2,10 @@
 //! Trust: the operator's own words, already checked; no MCP message changes any of them.
 
 use crate::{audit::AuditSettings, direct};
-use bulkhead_contract::{catalogue::Surface, isolation::Demand};
+use bulkhead_contract::{
+    catalogue::Surface,
+    isolation::{Demand, Standing},
+};
 use std::{net::SocketAddr, time::Duration};
 
 /// How tool names are spelled in `tools/list`. Every tool is callable under both spellings.
@@ -34,6 +37,8 @@ pub enum OutputSchemas {
 pub struct Settings {
     /// `--isolation`.
     pub demand: Demand,
+    /// What the machine gives of the jail; measured when the supervisor locks itself down, before that nothing.
+    pub standing: Standing,
     /// `--empty-root`: the operator asked for it, so its absence is told.
     pub empty_root: bool,
     /// `--surface`: which tools there are.

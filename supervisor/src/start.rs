@@ -166,7 +166,7 @@ struct House {
 }
 
 impl House {
-    fn build(settings: Settings, means: Means) -> io::Result<Self> {
+    fn build(mut settings: Settings, means: Means) -> io::Result<Self> {
         // descriptors: the runtime's, and the one that signals come in by
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let local = LocalSet::new();
@@ -177,19 +177,19 @@ impl House {
             Means::Threads { .. } => None,
         };
         // the jail, which leaves nothing to open
-        let (carrier, own): (Rc<dyn Carrier>, _) = match means {
+        let (carrier, (own, standing)): (Rc<dyn Carrier>, _) = match means {
             #[cfg(target_os = "linux")]
             Means::Launcher { socket, pid } => {
                 let own = match settings.demand {
-                    Demand::Off => lockdown::unconfined(lockdown::PROCESS, "--isolation off"),
-                    Demand::Required | Demand::BestEffort => lockdown::confine(socket.as_fd()),
+                    Demand::Off => lockdown::untried(settings.demand, "--isolation off"),
+                    Demand::Required | Demand::BestEffort => lockdown::confine(socket.as_fd(), settings.demand),
                 };
                 let launcher = local.block_on(&runtime, async { Launcher::new(socket) })?;
                 log::debug(&format!("the launcher is process {pid}"));
                 (Rc::new(launcher), own)
             }
             Means::Threads { table, inits } => {
-                let own = lockdown::unconfined(lockdown::PROCESS, "single-process mode");
+                let own = lockdown::untried(settings.demand, "one process: --isolation off");
                 (Rc::new(Threads::new(table, *inits)), own)
             }
         };
@@ -199,7 +199,8 @@ impl House {
                 log::warn(&format!("isolation of the supervisor: {} is missing: {}", row.capability, row.evidence));
             }
         }
-        let audit = Audit::new(&settings, Rc::clone(&carrier), &own);
+        settings.standing = standing;
+        let audit = Audit::new(&settings, Rc::clone(&carrier));
         Ok(Self {
             runtime,
             local,

@@ -3,7 +3,7 @@
 
 mod support;
 
-use bulkhead_contract::isolation::{Demand, Report};
+use bulkhead_contract::isolation::Demand;
 use bulkhead_ipc::{
     codec::{decode, encode},
     edge::{
@@ -164,7 +164,7 @@ fn audit(scripted: &Scripted, mode: Mode, plans: &[Plan]) -> Audit {
     scripted.0.plans.borrow_mut().extend(plans);
     let audit = AuditSettings { mode, ledger: Some(Ok("/ledger".to_owned())), compat: false, exists: true };
     let settings = Settings { audit, ..settings(Demand::Off) };
-    Audit::new(&settings, Rc::new(scripted.clone()), &Report::default())
+    Audit::new(&settings, Rc::new(scripted.clone()))
 }
 
 fn note(audit: &Audit, calls: usize) {

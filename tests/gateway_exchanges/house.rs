@@ -251,6 +251,7 @@ fn inits(address: SocketAddr, token: Option<&PathBuf>) -> Inits {
 fn settings(demand: Demand) -> Settings {
     Settings {
         demand,
+        standing: Default::default(),
         empty_root: false,
         deadline: Duration::from_secs(30),
         surface: Default::default(),

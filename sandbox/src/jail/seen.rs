@@ -3,7 +3,7 @@
 
 use super::write::Network;
 use super::{no_socket, out_of_reach};
-use crate::enforced::{Enforced, NONE, Row};
+use crate::enforced::{Enforced, Layer, NONE, Row};
 use crate::layers::capabilities::Left;
 use crate::layers::landlock::{Domain, since};
 use crate::layers::namespaces::Fresh;
@@ -198,6 +198,22 @@ impl Seen {
             None => "threads could not be counted".into(),
         });
         parts.join("; ")
+    }
+
+    /// The mechanisms of a process with an allow-list, in the order in which they go on.
+    pub(super) fn layers(&self) -> Vec<Layer> {
+        let landlock = match self.landlock.on() {
+            Some(domain) => format!("abi {}", domain.abi),
+            None => self.landlock.why_not(),
+        };
+        let seccomp = match self.allow.on() {
+            Some(admitted) => format!("{admitted} calls admitted"),
+            None => self.allow.why_not(),
+        };
+        vec![
+            Layer { name: "landlock", on: self.landlock.on().is_some(), detail: landlock },
+            Layer { name: "seccomp", on: self.allow.on().is_some(), detail: seccomp },
+        ]
     }
 
     /// The report of a process that is confined.

@@ -3,7 +3,7 @@
 
 use super::seen::{Seen, Step};
 use crate::early;
-use crate::enforced::Enforced;
+use crate::enforced::{Enforced, Layer};
 use crate::layers::capabilities;
 use crate::policy::{Live, supervisor};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -16,6 +16,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// missing.
 #[must_use]
 pub fn supervisor(launcher_socket: BorrowedFd<'_>) -> Enforced {
+    with_layers(launcher_socket).0
+}
+
+/// The same, with the mechanisms that it was made of: what this process got of the kernel, its workers get too.
+#[must_use]
+pub fn with_layers(launcher_socket: BorrowedFd<'_>) -> (Enforced, Vec<Layer>) {
     // read back below
     let _ = early::set(libc::PR_SET_DUMPABLE, 0);
     let _ = early::set(libc::PR_SET_NO_NEW_PRIVS, 1);
@@ -26,7 +32,7 @@ pub fn supervisor(launcher_socket: BorrowedFd<'_>) -> Enforced {
     let live = Live { launcher_socket: launcher_socket.as_raw_fd().cast_unsigned(), ..Live::worker() };
     seen.kill = Step::NotReached("no kill-list: everything else answers ENOSYS");
     seen.admit_only(&supervisor::POLICY, &live);
-    seen.confined()
+    (seen.confined(), seen.layers())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::{carrier::Carrier, log, settings::Settings};
 use bulkhead_contract::{
     canonical,
     catalogue::{self, Surface},
-    isolation::{Demand, Report},
+    isolation::Demand,
     tool::Tool,
 };
 use bulkhead_ipc::edge::audit::{Event, Kind, Known, Outcome, Scope, Write};
@@ -165,9 +165,9 @@ impl Audit {
         Self(None)
     }
 
-    /// Records as the operator wants it; nothing is started before the first event. `own` is what confines this process.
+    /// Records as the operator wants it; nothing is started before the first event.
     #[must_use]
-    pub fn new(settings: &Settings, carrier: Rc<dyn Carrier>, own: &Report) -> Self {
+    pub fn new(settings: &Settings, carrier: Rc<dyn Carrier>) -> Self {
         let audit = &settings.audit;
         if audit.mode == Mode::Off {
             return Self::off();
@@ -187,7 +187,7 @@ impl Audit {
             session,
             served: (settings.surface != Surface::Review)
                 .then(|| canonical::sha256(&Value::from(settings.direct.root.as_str()))),
-            start: RefCell::new(Some(Event { session: server.clone(), ..start_of(settings, own) })),
+            start: RefCell::new(Some(Event { session: server.clone(), ..start_of(settings) })),
             state: RefCell::new(State { health, queue: Queue::of(server), ..State::default() }),
             running: Cell::new(false),
             posted: Notify::new(),
@@ -414,13 +414,9 @@ fn printable(name: &str) -> String {
     name.chars().filter(fine).take(MAX_CLIENT).collect::<String>().trim().to_owned()
 }
 
-/// The first event: what was in force. The roots are digested like arguments.
-fn start_of(settings: &Settings, own: &Report) -> Event {
-    let missing: Vec<&str> = own.missing().map(|row| row.capability.as_str()).collect();
-    let isolation = match (settings.demand, missing.as_slice()) {
-        (Demand::Off, _) | (_, []) => settings.demand.name().to_owned(),
-        (demand, missing) => format!("{}, of the supervisor missing: {}", demand.name(), missing.join(" ")),
-    };
+/// The first event: what was in force, in the words of `doctor` and of the handshake. The roots are digested like arguments.
+fn start_of(settings: &Settings) -> Event {
+    let isolation = format!("{}: {}", settings.demand.name(), settings.standing.text());
     let gateway = settings.gateway.map_or_else(|| "none".to_owned(), |address| address.to_string());
     Event {
         kind: Kind::Start,

@@ -3,7 +3,7 @@
 
 use super::{
     era::{Era, Opened, SERVER},
-    list::{Lists, TTL_MS, cache_scope},
+    list::{Lists, TTL_MS},
     spelling::Spelling,
 };
 use crate::{direct, settings::Settings};
@@ -14,6 +14,8 @@ const NAME: &str = "bulkhead";
 const TITLE: &str = "Bulkhead";
 const DESCRIPTION: &str = "Git for AI coding agents: reads run in jailed processes that can change nothing";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Key of what isolation is demanded and measured, in the `_meta` of both handshakes.
+pub const ISOLATION: &str = "bulkhead/isolation";
 /// Longest name and version of a client that are kept, in characters.
 const MAX_CLIENT_NAME: usize = 128;
 
@@ -55,6 +57,7 @@ pub fn initialize(params: &Value, settings: &Settings) -> (Opened, String) {
         "capabilities": capabilities(era),
         "serverInfo": server_info(era),
         "instructions": instructions(settings, spelling),
+        "_meta": { ISOLATION: settings.standing },
     });
     (Opened { era: Some(era), client, version }, result.to_string())
 }
@@ -63,14 +66,15 @@ pub fn initialize(params: &Value, settings: &Settings) -> (Opened, String) {
 #[must_use]
 pub fn discover(client: Option<&str>, settings: &Settings) -> String {
     let mut result = modern_members(Era::Jul2026);
-    // what the operator weakened stands in the instructions, which then differ from machine to machine
-    let constant = settings.demand == Demand::Required && settings.roots_invalid.is_none();
-    let scope = if constant { cache_scope(settings) } else { "private" };
+    if let Some(Value::Object(meta)) = result.get_mut("_meta") {
+        meta.insert(ISOLATION.into(), json!(settings.standing));
+    }
     result.insert("supportedVersions".into(), json!(Era::ALL.map(Era::version)));
     result.insert("capabilities".into(), capabilities(Era::Jul2026));
     result.insert("instructions".into(), instructions(settings, Spelling::of(settings.tool_names, client)).into());
     result.insert("ttlMs".into(), TTL_MS.into());
-    result.insert("cacheScope".into(), scope.into());
+    // the isolation is this machine's and this session's
+    result.insert("cacheScope".into(), "private".into());
     Value::Object(result).to_string()
 }
 
@@ -101,23 +105,41 @@ pub fn instructions(settings: &Settings, spelling: Spelling) -> String {
             )
         }
     };
-    text += match settings.demand {
-        Demand::Required => "",
-        Demand::BestEffort => {
-            " Isolation: best effort. The operator allowed this server to go on where the machine lacks a layer of the \
-              jail; `bulkhead doctor` says which."
-        }
-        Demand::Off => {
-            " Isolation: OFF. The operator runs this server in one process without a jail; do not point it at \
-              repositories that are not trusted."
-        }
-    };
+    text += &isolation(settings);
     if let Some(invalid) = &settings.roots_invalid {
         text += &format!(" No repository can be read until the operator mends the allowed roots ({}).", invalid.source);
     }
     let room = MAX_INSTRUCTIONS_CHARS.saturating_sub(text.chars().count());
     text += &roots(settings, room);
     text
+}
+
+/// What an agent should know of the jail: nothing, where all of it is demanded and there.
+fn isolation(settings: &Settings) -> String {
+    let missing: Vec<_> = settings.standing.missing().map(|layer| layer.layer.as_str()).collect();
+    match (settings.demand, missing.as_slice()) {
+        (Demand::Required, []) => String::new(),
+        (Demand::Required, missing) => format!(
+            " Isolation: required, and this machine lacks {}: calls of processes that need it are refused. `bulkhead \
+             doctor` says what would help.",
+            missing.join(" and ")
+        ),
+        (Demand::BestEffort, []) => {
+            " Isolation: best effort. The operator allowed this server to go on where the machine lacks a layer of the \
+             jail; `bulkhead doctor` says whether a process does."
+                .to_owned()
+        }
+        (Demand::BestEffort, missing) => format!(
+            " Isolation: best effort. The operator allowed this server to go on where the machine lacks a layer of the \
+             jail, and this one lacks {}; `bulkhead doctor` says what would help.",
+            missing.join(" and ")
+        ),
+        (Demand::Off, _) => {
+            " Isolation: OFF. The operator runs this server in one process without a jail; do not point it at \
+             repositories that are not trusted."
+                .to_owned()
+        }
+    }
 }
 
 fn of_the_review_surface(settings: &Settings, spelling: Spelling) -> String {

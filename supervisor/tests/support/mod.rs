@@ -305,6 +305,7 @@ pub fn pool(fake: &Fake, demand: Demand) -> Pool {
 pub fn settings(demand: Demand) -> Settings {
     Settings {
         demand,
+        standing: Default::default(),
         empty_root: false,
         deadline: Duration::from_secs(30),
         surface: Default::default(),

@@ -42,6 +42,7 @@ use tokio::{
 pub(crate) fn settings() -> Settings {
     Settings {
         demand: Demand::Required,
+        standing: Default::default(),
         empty_root: false,
         deadline: Duration::from_secs(30),
         surface: Default::default(),
