@@ -266,17 +266,38 @@ fn of_report(out: &mut String, title: &str, report: Option<&Report>) {
     }
 }
 
-/// What nothing takes away, process by process, with the cause and the step against it.
+/// What nothing takes away, process by process: the cause, what came of trying it from inside, and the step against it.
 fn missing(facts: &DoctorFacts) -> Vec<Value> {
-    let row = |(process, row): (&str, &Row)| {
-        json!({
-            "process": process,
-            "capability": row.capability,
-            "cause": row.evidence,
-            "step": step(&row.evidence),
-        })
-    };
-    facts.missing().map(row).collect()
+    let mut found: Vec<Value> = Vec::new();
+    for of in &facts.processes {
+        let rows = |report: &Option<Report>| report.iter().flat_map(|report| report.rows.clone()).collect::<Vec<_>>();
+        let (reported, tried) = (rows(&of.report), rows(&of.probe));
+        for row in reported.iter().filter(|row| !row.sufficient) {
+            let probe = tried.iter().find(|probe| probe.capability == row.capability);
+            let entry = json!({
+                "process": of.process,
+                "capability": row.capability,
+                "cause": row.evidence,
+                "tried": probe.map(|probe| &probe.evidence),
+                "step": step(&row.evidence),
+            });
+            if !found.contains(&entry) {
+                found.push(entry);
+            }
+        }
+        // what the report takes for refused, and was not
+        let refused = |probe: &&Row| reported.iter().any(|row| row.capability == probe.capability && row.sufficient);
+        found.extend(tried.iter().filter(|probe| !probe.sufficient).filter(refused).map(|probe| {
+            json!({
+                "process": of.process,
+                "capability": probe.capability,
+                "cause": "reported as refused, and not refused when it was tried",
+                "tried": probe.evidence,
+                "step": Value::Null,
+            })
+        }));
+    }
+    found
 }
 
 const METADATA: &str = "metadata-outside-roots";

@@ -315,6 +315,8 @@ impl Seen {
         let killed = || self.kill.on().map(|_| "seccomp(kill)".to_owned());
         let files = self.files_missing();
         let landlock = self.landlock_evidence();
+        // what would be true under Landlock is not said where it is missing: then the cause stands in its place
+        let under_landlock = |what: String| if self.landlock.on().is_some() { what } else { landlock.clone() };
         let seccomp = match (&self.kill, &self.refuse) {
             (Step::On(fatal), Step::On(refused)) => {
                 format!("{refused} calls refused, {fatal} end the process; {}", self.bite)
@@ -325,7 +327,13 @@ impl Seen {
         let scope = self.landlock(since::SCOPES).map(|layer| layer.replace("landlock", "landlock-scope"));
         let tcp = match network {
             Network::None => row("network-tcp", &[refused(), self.landlock(since::TCP)], filter, seccomp.clone()),
-            _ => row("network-tcp", &[self.landlock(since::TCP)], false, format!("any host on {ports}")),
+            _ => row(
+                "network-tcp",
+                &[self.landlock(since::TCP)],
+                false,
+                self.landlock(since::TCP)
+                    .map_or_else(|| format!("any host on any port: {landlock}"), |_| format!("any host on {ports}")),
+            ),
         };
         let unix = match network {
             Network::TcpAndUnix => row(
@@ -338,7 +346,7 @@ impl Seen {
         };
         vec![
             row("files-outside-roots", &[self.landlock(1)], files, landlock.clone()),
-            row("writes", &[self.landlock(1)], files, format!("outside of what it {landlock}")),
+            row("writes", &[self.landlock(1)], files, under_landlock(format!("outside of what it {landlock}"))),
             row(
                 "metadata-outside-roots",
                 &[],
@@ -349,7 +357,7 @@ impl Seen {
                 "exec",
                 &[self.landlock(1)],
                 files,
-                format!("{programs} files may be executed, none beneath the repository"),
+                under_landlock(format!("{programs} files may be executed, none beneath the repository")),
             ),
             tcp,
             row("network-udp", &[refused(), self.landlock(since::UDP)], filter, seccomp.clone()),
