@@ -21,10 +21,10 @@ pub struct Entry {
 /// The file is gone, as after an upgrade of a running program.
 pub fn this_program(search: Option<std::ffi::OsString>) -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|e| format!("this program's own path is not known: {}", e.kind()))?;
-    let own = own.canonicalize().map_err(|_| "this program's file was replaced; start it again".to_owned())?;
+    let there = own.canonicalize().map_err(|_| "this program's file was replaced; start it again".to_owned())?;
     let name = if cfg!(windows) { "bulkhead.exe" } else { "bulkhead" };
     let found = search.iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
-    Ok(found.into_iter().find(|path| path.canonicalize().is_ok_and(|there| there == own)).unwrap_or(own))
+    Ok(found.into_iter().find(|path| path.canonicalize().is_ok_and(|found| found == there)).unwrap_or(own))
 }
 
 /// Whether a program lies where `cargo build` puts it, from where `cargo clean` takes it.
@@ -59,8 +59,11 @@ pub fn within(path: &Path, project: Option<(&Path, &str)>) -> Result<String, Str
     let Some((project, variable)) = project else { return word(path) };
     match path.strip_prefix(project) {
         Ok(rest) if rest.as_os_str().is_empty() => Ok(variable.to_owned()),
-        // the separator that every host takes on every system
-        Ok(rest) => Ok(format!("{variable}/{}", word(rest)?.replace('\\', "/"))),
+        Ok(rest) => {
+            let rest = word(rest)?;
+            // the separator that is one on every system
+            Ok(format!("{variable}/{}", if cfg!(windows) { rest.replace('\\', "/") } else { rest }))
+        }
         Err(_) => word(path),
     }
 }

@@ -145,7 +145,14 @@ impl Asked<'_> {
     fn file(&self, host: &Host) -> Result<PathBuf, String> {
         let files = match (&self.project, &host.project) {
             (None, _) => (host.user)(&self.places),
-            (Some(project), Some(known)) => known.files.iter().map(|file| project.join(file)).collect(),
+            (Some(project), Some(known)) => {
+                // by parts: each system has its own separator
+                known
+                    .files
+                    .iter()
+                    .map(|file| file.split('/').fold(project.clone(), |path, part| path.join(part)))
+                    .collect()
+            }
             (Some(_), None) => {
                 return Err(format!(
                     "{} keeps no servers in projects that are known here; use --scope user",
