@@ -135,11 +135,11 @@ mod tests {
 
     #[test]
     fn values_are_what_the_tool_wants() {
-        let text = ["commit=1234567", "repoPath=/7", "limit=9", "new=true"];
-        // elsewhere such a path lies on the drive of the current directory
-        let path = std::env::current_dir().expect("there is one").join("/7");
+        // of digits and absolute, as each system spells that
+        let path = std::env::current_dir().expect("there is one").join("7");
+        let word = format!("repoPath={}", path.display());
         let values = json!({"commit": "1234567", "repoPath": path, "limit": 9, "new": true});
-        assert_eq!(parsed_for("commit.details", &text), Ok(values));
+        assert_eq!(parsed_for("commit.details", &["commit=1234567", &word, "limit=9", "new=true"]), Ok(values));
         assert_eq!(parsed_for("fleet.radar", &["repoPaths=/7"]), Ok(json!({"repoPaths": ["/7"]})));
         assert_eq!(parsed_for("fleet.radar", &["repoPaths=[\"/7\"]"]), Ok(json!({"repoPaths": ["/7"]})));
         assert_eq!(parsed_for("repo.status", &["limit=many"]), Ok(json!({"limit": "many"})));

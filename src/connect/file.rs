@@ -12,6 +12,9 @@ use tempfile::NamedTempFile;
 /// What the copy of the old file is called: the file's name and this.
 pub const BACKUP: &str = ".bulkhead-backup";
 
+/// How a file is called while it is written.
+const TEMPORARY: &str = ".bulkhead-new-";
+
 /// A file as it was found.
 #[derive(Debug)]
 pub struct Found {
@@ -81,8 +84,18 @@ impl Found {
             }
         }
         let failed = |e: io::Error| format!("it cannot be written in {}: {}", directory.display(), e.kind());
-        fs::create_dir_all(directory).map_err(failed)?;
+        // a directory that is made must not be another's than the one around it, and not stay where nothing can be written
+        if let Some(around) = directory.ancestors().find(|dir| dir.is_dir()).filter(|around| *around != directory) {
+            let tried = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(around).map_err(failed)?;
+            owned(tried.as_file(), None, around)?;
+            drop(tried);
+            fs::create_dir_all(directory).map_err(failed)?;
+        }
         let new = self.beside(directory, bytes)?;
+        // a host that runs writes its own file; what it wrote since must not be lost
+        if self.bytes.as_ref().is_some_and(|old| read(&self.path).ok().as_ref() != Some(old)) {
+            return Err("it was changed by somebody else at the same time; try again".to_owned());
+        }
         let backup = match &self.bytes {
             None => None,
             Some(old) => {
@@ -93,14 +106,11 @@ impl Found {
                 Some(path)
             }
         };
-        match &self.bytes {
-            // a host that runs writes its own file; what it wrote since must not be lost
-            Some(old) if read(&self.path).ok().as_ref() != Some(old) => {
-                return Err("it was changed by somebody else at the same time; try again".to_owned());
-            }
-            Some(_) => new.persist(&self.path).map_err(|e| failed(e.error))?,
-            None => new.persist_noclobber(&self.path).map_err(|e| failed(e.error))?,
-        };
+        match backup {
+            Some(_) => new.persist(&self.path),
+            None => new.persist_noclobber(&self.path),
+        }
+        .map_err(|e| failed(e.error))?;
         // the name is on disk when its directory is; where a system cannot say so, it is on its own way there
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
         Ok(backup)
@@ -110,7 +120,7 @@ impl Found {
     fn beside(&self, directory: &Path, bytes: &[u8]) -> Result<NamedTempFile, String> {
         let failed = |e: io::Error| format!("it cannot be written in {}: {}", directory.display(), e.kind());
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".bulkhead-").suffix(".tmp");
+        builder.prefix(TEMPORARY);
         #[cfg(unix)]
         let open = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
         #[cfg(unix)]
@@ -167,4 +177,53 @@ fn owned(file: &File, old: Option<&Metadata>, directory: &Path) -> Result<(), St
 #[cfg(not(unix))]
 fn owned(_: &File, _: Option<&Metadata>, _: &Path) -> Result<(), String> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).expect("ours").flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_meanwhile_is_not_lost() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let path = temp.path().join("file");
+        fs::write(&path, "old").expect("ours");
+        let found = look(&path, None).expect("it is there");
+        fs::write(&path, "theirs").expect("ours");
+        assert!(found.replace(b"new").expect_err("it was changed").contains("somebody else"));
+        assert_eq!(fs::read(&path).expect("it is there"), b"theirs");
+        assert_eq!(names(temp.path()), ["file"], "neither a copy nor a new file is left");
+
+        let new = temp.path().join("new");
+        let found = look(&new, None).expect("it may be missing");
+        fs::write(&new, "theirs").expect("ours");
+        found.replace(b"ours").expect_err("it has come");
+        assert_eq!(fs::read(&new).expect("it is there"), b"theirs");
+        assert_eq!(names(temp.path()), ["file", "new"]);
+    }
+
+    #[test]
+    fn the_copy_is_what_the_file_said_before_the_last_change() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let path = temp.path().join("a").join("b").join("file");
+        let replace =
+            |bytes: &[u8]| look(&path, None).expect("it can be looked at").replace(bytes).expect("it is ours");
+        assert_eq!(replace(b"1"), None);
+        let copy = temp.path().join("a").join("b").join("file.bulkhead-backup");
+        for (old, new) in [(b"1", b"2"), (b"2", b"3")] {
+            assert_eq!(replace(new), Some(copy.clone()));
+            assert_eq!(
+                (fs::read(&copy).expect("a copy"), fs::read(&path).expect("a file")),
+                (old.to_vec(), new.to_vec())
+            );
+        }
+        assert_eq!(names(copy.parent().expect("it has one")), ["file", "file.bulkhead-backup"]);
+    }
 }

@@ -197,6 +197,10 @@ fn a_file_of_another_user_is_left_to_that_user() {
     assert!(said.contains("user 12347"), "{said}");
     assert_eq!(world.read(&file), "{}\n");
     assert_eq!(fs::read_dir(world.home(".cursor")).expect("ours").count(), 1, "nothing is left beside it");
+    std::os::unix::fs::chown(world.home(""), Some(12_347), None).expect("root may");
+    let said = world.connect(&["gemini"]).refused();
+    assert!(said.contains("user 12347"), "{said}");
+    assert!(!world.home(".gemini").exists(), "no directory is made in another's home");
 }
 
 #[test]
