@@ -5,6 +5,8 @@
 //! and a best-effort [`early`](early::early), and processes run without walls under `--isolation off`.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+#[cfg(unix)]
+pub mod disk;
 pub mod enforced;
 mod error;
 pub mod identity;

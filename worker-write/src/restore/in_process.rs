@@ -9,17 +9,18 @@ use super::{
     disk::{Disk, mode},
 };
 use crate::{
-    failure::{Step, not_run},
+    failure::{Step, failed, not_run},
     git::{Git, NotRun},
     leftover::Scratch,
     repo::Repo,
     store::{
         Elsewhere, Store,
         index::{Entry, FILE, GITLINK, Index},
-        objects::{NotKept, sync_all},
+        objects::NotKept,
         tree::{Leaf, Trees},
     },
 };
+use bulkhead_contract::direct::Class;
 use gix::{hash::ObjectId, objs::Kind as Object};
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -36,12 +37,19 @@ pub(super) fn make(repo: &Repo<'_>, store: &Store, ready: &Ready<'_>, scratch: &
         let unwanted = || has_ended(repo.git).is_some();
         let point = Point { repo, store, unwanted: &unwanted, kept: HashSet::new(), struck: Vec::new() };
         let parts = point.parts(ready)?;
-        store.sync()?;
         name(store, scratch, ready.id, &parts).map_err(NotKept::from)
     });
     match made {
         Ok(()) => Ok(true),
-        Err(NotKept::Elsewhere) => Ok(false),
+        // Git takes objects that are there for kept, and syncs them no more
+        Err(NotKept::Elsewhere) => match store.sync(&[]) {
+            Ok(()) => Ok(false),
+            Err(Elsewhere) => Err(failed(
+                Class::Failed,
+                "What a restore point holds could not be synced to the disk. Nothing was done.",
+                "Have the disk looked at.",
+            )),
+        },
         Err(NotKept::Unwanted) => Err(not_run(&has_ended(repo.git).unwrap_or(NotRun::Deadline))),
     }
 }
@@ -256,10 +264,10 @@ fn name(store: &Store, scratch: &Scratch, id: &str, parts: &[(&'static str, Obje
         Ok(())
     });
     made.map_err(|_: io::Error| Elsewhere)?;
-    sync_all(&written)?;
+    store.sync(&written)?;
     fs::rename(&new, there.join(id)).map_err(|_| Elsewhere)?;
     // the names as well, and those of the objects before them
-    sync_all(&[there])
+    store.sync(&[there])
 }
 
 /// Which points there are beyond the newest `most`, where all of them are loose refs: their ids, oldest first.

@@ -11,8 +11,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     os::unix::ffi::OsStrExt,
-    path::Path,
-    thread,
+    path::{Path, PathBuf},
     time::SystemTime,
 };
 
@@ -22,9 +21,6 @@ const MAX_DEPTH: usize = 10;
 const MAX_TAG: u64 = 1 << 20;
 /// Bytes of a file that are held in memory; a longer one is read twice in place of that.
 const MAX_HELD: u64 = 4 << 20;
-/// Files that are synced side by side: a disk has them in its journal at once then.
-const SYNCED_AT_ONCE: usize = 4;
-
 /// Why a file was not kept.
 pub(crate) enum NotKept {
     /// It cannot be read here, or changed meanwhile.
@@ -147,26 +143,13 @@ impl Store {
         }
     }
 
-    /// Has all that was kept here on the disk.
-    pub(crate) fn sync(&self) -> Answer<()> {
-        sync_all(&self.unsynced.take())
+    /// Has all that was kept here on the disk, and these files. What was not synced for sure is tried again the next time.
+    pub(crate) fn sync(&self, files: &[PathBuf]) -> Answer<()> {
+        let all: Vec<_> = self.unsynced.borrow().iter().chain(files).cloned().collect();
+        bulkhead_sandbox::disk::sync(&all).map_err(|_| Elsewhere)?;
+        self.unsynced.borrow_mut().clear();
+        Ok(())
     }
-}
-
-/// Has these files on the disk.
-pub(crate) fn sync_all(paths: &[std::path::PathBuf]) -> Answer<()> {
-    let sync = |paths: &[std::path::PathBuf]| {
-        paths.iter().all(|path| File::open(path).and_then(|file| file.sync_all()).is_ok())
-    };
-    let share = paths.len().div_ceil(SYNCED_AT_ONCE).max(1);
-    let mut shares = paths.chunks(share);
-    let first = shares.next().unwrap_or_default();
-    let done = thread::scope(|scope| {
-        let others: Vec<_> = shares.map(|share| scope.spawn(move || sync(share))).collect();
-        let first = sync(first);
-        others.into_iter().fold(first, |done, other| other.join().is_ok_and(|it| it) && done)
-    });
-    if done { Ok(()) } else { Err(Elsewhere) }
 }
 
 /// Exactly so many bytes of a file: one that became shorter is a failure, and not an object that says it is longer.
