@@ -101,7 +101,7 @@ impl Point<'_, '_> {
         let mut leaves = Vec::with_capacity(files.len());
         let mut other: HashSet<&[u8]> = HashSet::new();
         for (number, (at, path, entry)) in files.iter().enumerate() {
-            if number % 64 == 0 && (self.unwanted)() {
+            if number.is_multiple_of(64) && (self.unwanted)() {
                 return Err(NotKept::Unwanted);
             }
             let now = self.now(index.as_ref(), *at, entry, path, &mut disk)?;

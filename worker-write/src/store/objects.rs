@@ -163,7 +163,7 @@ struct Whole<'u> {
 impl Read for Whole<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.reads = self.reads.wrapping_add(1);
-        if self.reads % 256 == 0 && (self.unwanted)() {
+        if self.reads.is_multiple_of(256) && (self.unwanted)() {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
