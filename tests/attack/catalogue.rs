@@ -51,6 +51,12 @@ const fn surround(id: &'static str, kind: &'static str, surround: Surround) -> A
     Attack { id, kind, how: How::Surroundings(surround) }
 }
 
+/// Attacks that hit whoever takes no care, and are over soon.
+pub const HIT_THE_CARELESS: [&str; 17] = [
+    "R02", "R02b", "R02c", "R04", "R06", "R07", "R08", "R09", "R10", "R10b", "R11", "R24b", "R25d", "R30", "M05",
+    "M10", "M14",
+];
+
 /// Every attack, in the order of lists.
 pub const ATTACKS: &[Attack] = &[
     repositories("R01", "hooks", programs::every_hook),

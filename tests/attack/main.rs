@@ -2,13 +2,16 @@
 //! Trust: the server under attack is a suspect, and so is everything that it is given (`docs/attack.md`).
 //!
 //! `cargo test --workspace --test attack -- --command "some-server --repo {repo}"` attacks any server; without a command,
-//! both surfaces of this product, which must be safe in everything. Started as root, the second half of that runs once more as
-//! an ordinary user; `BULKHEAD_SLOW=1` adds full sizes, and every attack once under each missing layer.
+//! both surfaces of this product, which must be safe in everything, and a careless server of its own, which must not: an attack
+//! that hits nobody shows nothing. Started as root, what depends on that is done once more as an ordinary user;
+//! `BULKHEAD_SLOW=1` adds full sizes, and every attack once under each missing layer.
 
 #[cfg(target_os = "linux")]
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(target_os = "linux")]
+mod careless;
 #[cfg(target_os = "linux")]
 mod catalogue;
 #[cfg(target_os = "linux")]
@@ -50,6 +53,9 @@ fn main() -> std::process::ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Some(repo) = &options.careless {
+        return careless::serve(repo);
+    }
     if options.list {
         run::list();
         return ExitCode::SUCCESS;

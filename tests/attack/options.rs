@@ -15,7 +15,7 @@ attack: hostile repositories, protocol streams and surroundings against an MCP s
   --deadline SECONDS       what a call may take (10); the verdict allows twice that for a loaded machine
   --without LAYER          seen through a filter that takes this layer away; 'each' for one after another
   --isolation LEVEL        with --without, for bulkhead: required or best-effort (both)
-  --jobs N                 attacks at the same time (processors, four at most)
+  --jobs N                 attacks at the same time (one more than processors, four at most)
 
 exit status: 0 all safe, 1 something is not, 2 the command line is wrong. BULKHEAD_SLOW=1: full sizes
 ";
@@ -34,6 +34,8 @@ pub struct Options {
     pub product: PathBuf,
     /// Whether this is the second run, as an ordinary user.
     pub as_user: bool,
+    /// Whether this is the careless server, and of which repository.
+    pub careless: Option<String>,
 }
 
 impl Options {
@@ -42,7 +44,8 @@ impl Options {
     /// # Errors
     /// What is wrong with it.
     pub fn read(words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let jobs = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+        // one more than there are processors: some attacks do little but wait
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from).min(3) + 1;
         let mut options = Self {
             command: None,
             list: false,
@@ -53,6 +56,7 @@ impl Options {
             jobs,
             product: env!("CARGO_BIN_EXE_bulkhead").into(),
             as_user: false,
+            careless: None,
         };
         let mut words = words.peekable();
         while let Some(word) = words.next() {
@@ -68,6 +72,7 @@ impl Options {
                 "--jobs" => options.jobs = usize::try_from(number(value()?)?).unwrap_or(jobs).max(1),
                 "--product" => options.product = value()?.into(),
                 "as-user" => options.as_user = true,
+                "--careless" => options.careless = Some(value()?),
                 "--test-threads" | "--format" | "--color" | "--skip" => drop(value()?),
                 "--nocapture" | "--no-capture" | "--show-output" | "--quiet" | "-q" | "--include-ignored"
                 | "--exact" => {}

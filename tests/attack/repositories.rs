@@ -20,8 +20,13 @@ pub const MAX_KIB: u64 = 256 << 10;
 /// Faults after which a repository is not asked further: the verdict stands.
 const ENOUGH: usize = 6;
 
-/// Time that the questions about one repository may take together; what is left then is not asked, and that is said.
-const MAX_TIME: Duration = Duration::from_secs(40);
+/// How often an honest call is made before it counts as failed.
+const HONEST_CALLS: usize = 3;
+/// Seconds that the questions of one attack may take together; each repository has its share. What is left then is not
+/// asked, and that is said.
+const MAX_TIME: u64 = 120;
+/// The least and the most of it that one repository gets, in seconds.
+const SHARE: (u64, u64) = (10, 40);
 
 /// Attacks the subject with this scene.
 pub fn attack(subject: &Subject, scene: &Scene) -> Verdict {
@@ -38,7 +43,8 @@ pub fn attack(subject: &Subject, scene: &Scene) -> Verdict {
     }
     let groups: Vec<Vec<&Path>> =
         if subject.is_bound() { distinct.into_iter().map(|path| vec![path]).collect() } else { vec![distinct] };
-    let mut tally = Tally::default();
+    let repositories = groups.iter().map(Vec::len).sum::<usize>().max(1) as u64;
+    let mut tally = Tally { share: (MAX_TIME / repositories).clamp(SHARE.0, SHARE.1), ..Tally::default() };
     for group in groups {
         let roots = if scene.roots.is_empty() { &scene.repositories } else { &scene.roots };
         let roots: Vec<_> = roots.iter().cloned().chain([honest.clone()]).collect();
@@ -56,7 +62,7 @@ pub fn attack(subject: &Subject, scene: &Scene) -> Verdict {
     if subject.is_bound() {
         tally.faults.extend(fresh(subject, &scene.place, &honest));
     }
-    let Tally { calls, refused, left, faults } = tally;
+    let Tally { calls, refused, left, faults, .. } = tally;
     let started = if refused > 0 { format!(", {refused} refused at the start") } else { String::new() };
     let cut = if left > 0 { format!(", {left} not made: the others took too long") } else { String::new() };
     Verdict::of(faults, format!("{calls} calls{started}{cut}"))
@@ -67,6 +73,8 @@ struct Tally {
     calls: usize,
     refused: usize,
     left: usize,
+    /// Seconds for the questions about one repository.
+    share: u64,
     faults: Vec<String>,
 }
 
@@ -80,9 +88,9 @@ fn one_server(subject: &Subject, at: &At<'_>, scene: &Scene, group: &[&Path], ho
     if matches!(client.open(), Opening::Open) {
         let tools = client.tools.clone();
         'repositories: for repo in group {
-            let since = Instant::now();
+            let (since, share) = (Instant::now(), Duration::from_secs(tally.share));
             for (tool, arguments) in questions::all(&tools, repo, &scene.revisions, &scene.paths) {
-                if since.elapsed() > MAX_TIME {
+                if since.elapsed() > share {
                     tally.left += 1;
                     continue;
                 }
@@ -117,8 +125,16 @@ pub fn honestly(subject: &Subject, client: &mut Client, honest: &Path) {
     let Some((tool, arguments)) = questions::honest(&client.tools, honest, subject.asked.as_deref()) else {
         return client.fault("it has no tool that could be asked".to_owned());
     };
-    let Some(answer) = client.call(&tool, &arguments) else { return };
-    if let Some(wrong) = dishonest(&subject.honest, &answer) {
+    let mut wrong = None;
+    // on a loaded machine one may run out of its time; that is no fault while the next one is answered
+    for _ in 0..HONEST_CALLS {
+        let Some(answer) = client.call(&tool, &arguments) else { return };
+        wrong = dishonest(&subject.honest, &answer);
+        if wrong.is_none() {
+            return;
+        }
+    }
+    if let Some(wrong) = wrong {
         client.fault(format!("an honest call, {tool}, afterwards: {wrong}"));
     }
 }

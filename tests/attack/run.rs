@@ -2,7 +2,7 @@
 //! Trust: made of verdicts alone.
 
 use crate::{
-    catalogue::{ATTACKS, Attack, How},
+    catalogue::{ATTACKS, Attack, HIT_THE_CARELESS, How},
     document,
     options::Options,
     repositories, streams,
@@ -63,7 +63,7 @@ pub fn all(options: &Options) -> Result<bool, String> {
             let who = if options.as_user { "as an ordinary user: " } else { "" };
             safe &= series(&ours, &chosen, options.jobs, who);
             if !options.as_user {
-                safe &= document::agrees();
+                safe &= document::agrees() && hit_the_careless(&chosen, options.jobs);
             }
             if slow() && !options.as_user { all_layers() } else { Vec::new() }
         }
@@ -91,34 +91,59 @@ fn layer(name: &str) -> Result<Layer, String> {
     found.ok_or_else(|| format!("there is no layer {name:?}; there are {}", known.join(", ")))
 }
 
-/// Every chosen attack on every subject, several at a time.
-fn series(subjects: &[Subject], chosen: &[&Attack], jobs: usize, which: &str) -> bool {
-    let since = Instant::now();
+/// Every chosen attack on every subject, several at a time; `judged` gets each verdict as it comes.
+fn each(subjects: &[Subject], chosen: &[&Attack], jobs: usize, judged: &(dyn Fn(&Attack, &str, f64, &Verdict) + Sync)) {
     let queue: Mutex<VecDeque<&Attack>> = Mutex::new(chosen.iter().copied().collect());
-    let counts = Mutex::new([0_usize; 3]);
     let next = || queue.lock().expect("no holder panics").pop_front();
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
                 while let Some(attack) = next() {
                     for (subject, seconds, verdict) in one(attack, subjects) {
-                        let id = format!("{which}{:<5} {:<28} {:<8}", attack.id, attack.kind, subject);
-                        say(&format!("{id} {seconds:>5.1} s  {verdict}"));
-                        let at = match verdict {
-                            Verdict::Safe(_) => 0,
-                            Verdict::Unsafe(_) => 1,
-                            Verdict::Skipped(_) => 2,
-                        };
-                        counts.lock().expect("no holder panics")[at] += 1;
+                        judged(attack, subject, seconds, &verdict);
                     }
                 }
             });
         }
     });
+}
+
+fn row(attack: &Attack, subject: &str, seconds: f64) -> String {
+    format!("{:<5} {:<28} {subject:<8} {seconds:>5.1} s ", attack.id, attack.kind)
+}
+
+/// Prints a line for each verdict and their sum; whether all were good.
+fn series(subjects: &[Subject], chosen: &[&Attack], jobs: usize, which: &str) -> bool {
+    let since = Instant::now();
+    let counts = Mutex::new([0_usize; 3]);
+    each(subjects, chosen, jobs, &|attack, subject, seconds, verdict| {
+        say(&format!("{which}{} {verdict}", row(attack, subject, seconds)));
+        let at = match verdict {
+            Verdict::Safe(_) => 0,
+            Verdict::Unsafe(_) => 1,
+            Verdict::Skipped(_) => 2,
+        };
+        counts.lock().expect("no holder panics")[at] += 1;
+    });
     let [safe, not, skipped] = *counts.lock().expect("no holder panics");
-    let seconds = since.elapsed().as_secs();
-    say(&format!("{which}{safe} safe, {not} unsafe, {skipped} skipped, in {seconds} s"));
+    say(&format!("{which}{safe} safe, {not} unsafe, {skipped} skipped, in {} s", since.elapsed().as_secs()));
     not == 0
+}
+
+/// Whether these attacks do what they are there for: a server that takes no care is unsafe in each.
+fn hit_the_careless(chosen: &[&Attack], jobs: usize) -> bool {
+    let hitting: Vec<&Attack> = chosen.iter().copied().filter(|it| HIT_THE_CARELESS.contains(&it.id)).collect();
+    let missed = Mutex::new(0_usize);
+    each(&[Subject::careless()], &hitting, jobs, &|attack, subject, seconds, verdict| {
+        if matches!(verdict, Verdict::Unsafe(_)) {
+            return;
+        }
+        say(&format!("{} {verdict}: the attack misses who takes no care", row(attack, subject, seconds)));
+        *missed.lock().expect("no holder panics") += 1;
+    });
+    let missed = *missed.lock().expect("no holder panics");
+    say(&format!("{} of {} attacks hit a careless server", hitting.len() - missed, hitting.len()));
+    missed == 0
 }
 
 /// One attack on every subject: its name, the seconds that it took, and what came of it. What is built is built once, since

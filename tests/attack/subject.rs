@@ -77,6 +77,17 @@ impl Subject {
         ]
     }
 
+    /// The careless server of this suite.
+    pub fn careless() -> Self {
+        Self {
+            name: "careless",
+            words: ["/proc/self/exe", "--careless", REPO].map(OsString::from).into(),
+            asked: Some("git_status".to_owned()),
+            // whoever hangs in a trap need not be waited for long
+            ..Self::foreign("", 1)
+        }
+    }
+
     /// The same on a machine that lacks a layer.
     pub fn lacking(mut self, layer: &Layer) -> Self {
         self.filters.clone_from(&layer.filters);

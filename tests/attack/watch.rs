@@ -1,6 +1,10 @@
 //! The processes of a server, looked at from outside while it runs: how much memory each held, and which are left.
 //! Trust: `/proc` alone; a process that lives for less than a look is not seen.
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use std::{
     collections::BTreeMap,
     fs,
@@ -57,20 +61,24 @@ impl Watch {
         self.seen.lock().expect("no holder panics").processes.values().cloned().collect()
     }
 
-    /// What is left of all that were seen, after `patience` at most.
+    /// What is left of all that were seen, after `patience` at most; it is ended then.
     pub fn left(&self, patience: Duration) -> Vec<String> {
         let until = Instant::now() + patience;
         loop {
             let seen = self.seen.lock().expect("no holder panics");
-            let left: Vec<String> = seen
+            let left: Vec<(u32, String)> = seen
                 .processes
                 .iter()
                 .filter(|(key, _)| key.0 != self.root && began(key.0) == Some(key.1))
-                .map(|(key, (name, _))| format!("{name} ({})", key.0))
+                .map(|(key, (name, _))| (key.0, format!("{name} ({})", key.0)))
                 .collect();
             drop(seen);
             if left.is_empty() || Instant::now() > until {
-                return left;
+                for (pid, _) in &left {
+                    // a trap holds some of them for ever, and nobody else ends them
+                    let _ = i32::try_from(*pid).map(|pid| kill(Pid::from_raw(pid), Signal::SIGKILL));
+                }
+                return left.into_iter().map(|(_, name)| name).collect();
             }
             std::thread::sleep(Duration::from_millis(10));
         }
