@@ -17,7 +17,7 @@ mod texts;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use support::{
-    Outcome, Place, Repo, Start, TOOLS, calls,
+    Outcome, Repo, Start, TOOLS, calls,
     hostile::{Build, Scene},
     process::Process,
 };
