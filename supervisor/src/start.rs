@@ -189,7 +189,8 @@ impl House {
                 (Rc::new(launcher), own)
             }
             Means::Threads { table, inits } => {
-                let own = lockdown::untried(settings.demand, "one process: --isolation off");
+                let why = if cfg!(target_os = "linux") { "--isolation off" } else { "a single process on this system" };
+                let own = lockdown::untried(settings.demand, why);
                 (Rc::new(Threads::new(table, *inits)), own)
             }
         };

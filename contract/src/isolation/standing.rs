@@ -68,7 +68,7 @@ impl Standing {
 /// Causes, as the layers word them, and the one step against each. The first row that fits counts.
 const STEPS: &[(&[&str], &str)] = &[
     (&["--isolation off"], "start it without --isolation off"),
-    (&["single process", "single-process"], "run it on Linux, without --isolation off"),
+    (&["single process"], "run it on Linux, without --isolation off"),
     (&["landlock", "EOPNOTSUPP"], "add landlock to lsm= on the kernel's command line and boot again"),
     (
         &["landlock", "ENOSYS"],

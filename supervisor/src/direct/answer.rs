@@ -88,7 +88,7 @@ fn failed(tool: &Tool, error: CallError) -> Rendered {
         CallError::IsolationMissing { layer, cause } => (
             Class::Refused,
             format!("--isolation required is not met: {layer}: {}.", cause.trim_end_matches('.')),
-            "The operator can mend the machine (`bulkhead doctor`), or accept less with --isolation best-effort.",
+            "The operator can mend the machine (`bulkhead doctor` names the step), or accept less with --isolation best-effort.",
         ),
         CallError::Poisoned { seconds } => (
             Class::Refused,

@@ -12,6 +12,7 @@ use crate::{
 use bulkhead_contract::{
     canonical,
     failure::{ReadFailure, Reason, code},
+    isolation,
     limits::MAX_OPEN_REQUESTS,
     path,
     tool::Tool,
@@ -152,11 +153,18 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             code::ISOLATION_MISSING,
             format!(
                 "Refused: --isolation required is not met. Nothing takes `{}` away from the process that would read: {}. \
-                 The operator can mend the machine (`bulkhead doctor` shows each layer) or accept less with --isolation best-effort.",
+                 The operator can mend the machine ({}`bulkhead doctor` shows each layer) or accept less with --isolation \
+                 best-effort.",
                 cut(layer),
-                cut(cause).trim_end_matches('.')
+                cut(cause).trim_end_matches('.'),
+                isolation::step(cause).map(|step| format!("{step}; ")).unwrap_or_default(),
             ),
-            json!({ "layer": cut(layer), "cause": cut(cause), "flag": "--isolation best-effort" }),
+            json!({
+                "layer": cut(layer),
+                "cause": cut(cause),
+                "step": isolation::step(cause),
+                "flag": "--isolation best-effort",
+            }),
         ),
         CallError::Deadline { seconds } => (
             code::DEADLINE,

@@ -22,7 +22,10 @@ async fn legacy_revisions_are_echoed_and_followed() {
     ] {
         with(async |client| {
             let opened = client.ask(initialize(version)).await;
-            assert_eq!(keys(&opened["result"]), ["capabilities", "instructions", "protocolVersion", "serverInfo"]);
+            assert_eq!(
+                keys(&opened["result"]),
+                ["_meta", "capabilities", "instructions", "protocolVersion", "serverInfo"]
+            );
             assert_eq!(opened["result"]["protocolVersion"], version);
             assert_eq!(keys(&opened["result"]["serverInfo"]), server_keys);
             client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
