@@ -50,6 +50,27 @@ fn pages(server: &mut Server, tool: &str, arguments: &Value, lists: &[&str]) -> 
     }
 }
 
+/// What an agent reads first is read in every session: four bytes are taken for a token, of which it may cost 400. Paths are left
+/// out of the count, since they are as long as the place is.
+#[test]
+fn a_brief_is_brief() {
+    let place = Place::new();
+    let repo = Repo::honest(&place, "repo");
+    for number in 0..12 {
+        repo.write("file", format!("{number}\n"));
+        repo.commit(&format!("fix(parser): take number {number:02} for what it is, not text"));
+    }
+    repo.append("file", "changed\n");
+    repo.write("new", "x");
+    let mut server = Start::new(&place).root(place.path()).spawn();
+    let outcome = server.read("repo.brief", repo.path());
+    assert_eq!(outcome.data()["recentCommits"].as_array().map(Vec::len), Some(10));
+    let text = outcome.message["result"]["content"][0]["text"].as_str().expect("a text block");
+    let bytes = text.len() - repo.path().as_os_str().len();
+    assert!(bytes <= 1_600, "{bytes} bytes: {text}");
+    assert!(server.finish().status.success());
+}
+
 #[test]
 fn sixty_thousand_untracked_files() {
     let (directories, files) = (60, 1_000);

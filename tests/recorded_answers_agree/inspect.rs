@@ -57,7 +57,5 @@ const ADDITIONS: &[&str] = &[
     "origPathEncoding",
     "filtered",
     "submodule",
-    "author",
-    "date",
     "bare",
 ];

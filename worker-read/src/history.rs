@@ -51,12 +51,9 @@ pub fn recent(repo: &Repo, head: ObjectId, shown: usize) -> Recent {
         subjects += 1;
         conventional += u32::from(is_conventional(&subject));
         if found.commits.len() < shown {
-            found.commits.push(RecentCommit {
-                sha: abbreviation.short(&id),
-                subject: cut(&subject, MAX_SUBJECT_CHARS),
-                author: commit.author().map(|who| cut(&text(&commit, who.name), MAX_NAME_CHARS)).unwrap_or_default(),
-                date: date(&commit),
-            });
+            found
+                .commits
+                .push(RecentCommit { sha: abbreviation.short(&id), subject: cut(&subject, MAX_SUBJECT_CHARS) });
         }
         let parents: Vec<ObjectId> = if repo.is_shallow(&id) { Vec::new() } else { commit.parents };
         for parent in parents {

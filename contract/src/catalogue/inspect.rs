@@ -102,7 +102,7 @@ const HEAD: &[Field] = &[
     field("detached", Shape::Boolean, "HEAD points at a commit, not at a branch."),
     field("sha", Shape::Nullable("string"), "Abbreviated id; null on an unborn branch."),
     field("upstream", Shape::Nullable("string"), "Short name of the upstream; null when none is configured."),
-    field("upstreamGone", Shape::Boolean, "The upstream is configured and its ref does not exist."),
+    sometimes("upstreamGone", Shape::Boolean, "True where the upstream is configured and its ref does not exist."),
     field("ahead", Shape::Count, "Commits on HEAD that the upstream lacks."),
     field("behind", Shape::Count, "Commits on the upstream that HEAD lacks."),
 ];
@@ -137,8 +137,6 @@ const SUBMODULE_ROW: &[Field] = &[
 const RECENT_COMMIT: &[Field] = &[
     field("sha", Shape::Text, "Abbreviated id."),
     field("subject", Shape::Text, "First paragraph of the message in one line."),
-    field("author", Shape::Text, "Author's name."),
-    field("date", Shape::Text, "Author time, ISO 8601 with offset."),
 ];
 
 const CONVENTIONS: &[Field] = &[
@@ -262,12 +260,7 @@ mod tests {
             path_encoding: Some(PathEncoding::Escaped),
             description: String::new(),
         };
-        let commit = RecentCommit {
-            sha: "0123456".into(),
-            subject: "fix: it".into(),
-            author: "A".into(),
-            date: "2026-01-01T00:00:00+00:00".into(),
-        };
+        let commit = RecentCommit { sha: "0123456".into(), subject: "fix: it".into() };
         let rich = Brief {
             head: BriefHead {
                 branch: Some("main".into()),
@@ -275,7 +268,7 @@ mod tests {
                 id: None,
                 sha: Some("0123456".into()),
                 upstream: None,
-                upstream_gone: false,
+                upstream_gone: true,
                 ahead: 0,
                 behind: 0,
             },

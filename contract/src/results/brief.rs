@@ -46,7 +46,8 @@ pub struct BriefHead {
     pub id: Option<String>,
     /// Short name of the upstream, also when it is gone; null when none is configured.
     pub upstream: Option<String>,
-    /// The upstream is configured and its ref does not exist (an addition: 0/0 alone cannot say it).
+    /// The upstream is configured and its ref does not exist (an addition, left out where it is there: 0/0 alone cannot say it).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub upstream_gone: bool,
     /// Commits on HEAD that the upstream lacks.
     pub ahead: u64,
@@ -163,7 +164,8 @@ pub struct SubmoduleRow {
     pub description: String,
 }
 
-/// One commit.
+/// One commit, by no more than its name: every brief is paid for in an agent's context, and whoever wants to know more of
+/// commits asks `repo.history`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecentCommit {
@@ -171,10 +173,6 @@ pub struct RecentCommit {
     pub sha: String,
     /// First paragraph of the message in one line, as `%s` of `git log`.
     pub subject: String,
-    /// Author's name (an addition).
-    pub author: String,
-    /// Author time, ISO 8601 with offset (an addition).
-    pub date: String,
 }
 
 /// Habits of this repository.
