@@ -15,7 +15,7 @@ use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::stat::{Mode, umask};
-use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
 use nix::unistd::Pid;
 use seccompiler::BpfProgram;
 use std::io;
@@ -35,6 +35,9 @@ pub struct Ward {
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Pause between two looks at a group that is being ended.
 const PAUSE: Duration = Duration::from_millis(1);
+/// How long a program that has not ended by itself is given to take away its lock files and what else it has begun, also where
+/// it just waits for a disk. Less than what this process itself is given where nobody waits for it any more.
+const LEAVE: Duration = Duration::from_secs(1);
 
 impl Ward {
     /// For the calling process, which from now on takes in what its programs leave behind: orphans become its children,
@@ -113,7 +116,18 @@ impl Group {
         &mut self.child
     }
 
-    /// Ends all of the group, and waits until the last of it is gone, at most for `patience`. Gives how the
+    /// Whether the program has ended; does not wait, and leaves its number taken, so that what follows ends nobody else.
+    fn has_ended(&self) -> bool {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        match waitid(Id::Pid(self.leader), flags) {
+            Ok(nix::sys::wait::WaitStatus::StillAlive) | Err(Errno::EINTR) => false,
+            // also where its end was by a signal without a name
+            Ok(_) | Err(_) => true,
+        }
+    }
+
+    /// Ends all of the group, and waits until the last of it is gone, at most for `patience`. A program that is still at work
+    /// is told to end first, and given a moment: Git removes its lock files then, which nobody else may. Gives how the
     /// program ended; where a signal did it, that may have been ours.
     ///
     /// # Errors
@@ -123,6 +137,13 @@ impl Group {
     }
 
     fn gone(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        if self.status.is_none() && !self.has_ended() {
+            let leave = Instant::now() + LEAVE;
+            let _ = killpg(self.leader, Signal::SIGTERM);
+            while !self.has_ended() && Instant::now() < leave {
+                std::thread::sleep(PAUSE);
+            }
+        }
         let until = Instant::now() + patience;
         loop {
             // the leader's number is not given away before the last member is waited for below

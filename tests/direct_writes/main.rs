@@ -2,10 +2,15 @@
 //! Trust: test code; repositories are judged by the real `git` and never by what the server says of them.
 #![cfg(target_os = "linux")]
 
+mod beside;
+mod bounds;
+mod cancelled;
 mod day;
 mod gate;
+mod served;
 #[path = "../support/mod.rs"]
 mod support;
+mod told;
 
 use std::{
     path::{Path, PathBuf},

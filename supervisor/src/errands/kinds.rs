@@ -15,7 +15,7 @@ use bulkhead_ipc::{
     },
 };
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 /// The messages of an edge with these first messages and questions.
 macro_rules! edge {
@@ -118,6 +118,8 @@ impl<const NETWORK: bool> Errand for Writing<NETWORK> {
     const MOST: usize = 1;
     const SERVES: u64 = 1;
     const SPARE: bool = false;
+    // Git is let take away its lock files, which nobody else may, and what it does in a moment anyway it is let do whole
+    const GRACE: Duration = Duration::from_secs(5);
     const CLOSED_AT_START: bool = false;
     type Ask = Operation;
     type Reply = Outcome;

@@ -51,6 +51,8 @@ pub trait Errand: 'static {
     const SERVES: u64;
     /// Whether one is kept started and unasked, once there was a first question: for a kind whose workers serve only once.
     const SPARE: bool;
+    /// Time that a worker has to stop by itself where nobody waits for it any more.
+    const GRACE: Duration = crate::worker::GRACE;
     /// Whether the jail is finished before the first question; where it is not, that question's answer comes with the report.
     const CLOSED_AT_START: bool;
     /// A question.
@@ -292,9 +294,9 @@ impl<E: Errand> Shared<E> {
 async fn attend<E: Errand>(shared: Rc<Shared<E>>, job: Job<E>, place: OwnedSemaphorePermit) {
     let Job { ask, deadline, time, mut reply } = job;
     let (ticks, _heard) = mpsc::channel(1);
-    let mut left = None;
+    let (mut left, mut place) = (None, Some(place));
     let outcome = {
-        let mut vigil = Vigil::new(deadline, reply.closed(), &ticks);
+        let mut vigil = Vigil::new(deadline, reply.closed(), &ticks).with_grace(E::GRACE);
         serve(&shared, ask, &mut vigil, &mut left).await
     };
     let verdict = match outcome {
@@ -305,9 +307,11 @@ async fn attend<E: Errand>(shared: Rc<Shared<E>>, job: Job<E>, place: OwnedSemap
         Err(fall) => {
             shared.report(left.as_ref(), &fall);
             if let Some(fallen) = left.take() {
-                drop(spawn_local({
-                    let shared = Rc::clone(&shared);
-                    async move { shared.let_go(fallen, Ending::Kill).await }
+                // it counts until it is gone: what it does until then must not meet the next one's work
+                let (shared, place) = (Rc::clone(&shared), place.take());
+                drop(spawn_local(async move {
+                    shared.let_go(fallen, Ending::Kill).await;
+                    drop(place);
                 }));
             }
             Err(told(fall, time))

@@ -8,13 +8,13 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// Time that a worker has to stop by itself after it was asked to.
+/// Time that a worker has to stop by itself after it was asked to, unless its kind says otherwise.
 pub const GRACE: Duration = Duration::from_millis(500);
 
 /// What happened to the one who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alarm {
-    /// Nobody waits any more; the worker has [`GRACE`] from now. Said once.
+    /// Nobody waits any more; the worker has its time to stop from now. Said once.
     Leaving,
     /// That time is over.
     Left,
@@ -27,13 +27,20 @@ pub struct Vigil<'a> {
     deadline: Instant,
     left: Pin<Box<dyn Future<Output = ()> + 'a>>,
     ticks: &'a mpsc::Sender<Tick>,
+    patience: Duration,
     grace: Option<Instant>,
 }
 
 impl<'a> Vigil<'a> {
     /// `left` resolves when nobody waits for the answer any more.
     pub fn new(deadline: Instant, left: impl Future<Output = ()> + 'a, ticks: &'a mpsc::Sender<Tick>) -> Self {
-        Self { deadline, left: Box::pin(left), ticks, grace: None }
+        Self { deadline, left: Box::pin(left), ticks, patience: GRACE, grace: None }
+    }
+
+    /// The same with another time than [`GRACE`] for a worker to stop by itself.
+    #[must_use]
+    pub fn with_grace(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// When the call ends at the latest.
@@ -51,7 +58,7 @@ impl<'a> Vigil<'a> {
         tokio::select! {
             biased;
             () = &mut self.left => {
-                self.grace = Some(Instant::now() + GRACE);
+                self.grace = Some(Instant::now() + self.patience);
                 Alarm::Leaving
             }
             () = sleep_until(self.deadline) => Alarm::Late,
