@@ -183,6 +183,8 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--gh-token-env", "A B"], "A B"),
     (&["--gh-token-env", ""], "--gh-token-env"),
     (&["--forge", "gitlab", "--gh-account", "a"], "GitHub"),
+    (&["--gh-account", "a"], "need --forge github"),
+    (&["--gh-token-env", "TOKEN"], "need --forge github"),
     (&["--json-case", "kebab"], "snake or camel"),
     (&["--hooks", "run"], "hooks"),
     (&["--hooks", "x"], "--hooks"),

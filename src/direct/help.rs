@@ -34,7 +34,7 @@ pub fn text(program: &str) -> String {
          \x20 --ssh-command COMMAND     What ssh remotes are reached with\n\
          \x20 --trust-repo-ssh-command  Take the repository's own word for that\n\
          \x20 --log-commands [stderr|FILE]  Log every command of Git\n\
-         \x20 --gh-account LOGIN, --gh-token-env VAR  Accepted for later; this build has no forge tools\n\
+         \x20 --gh-account LOGIN, --gh-token-env VAR  Beside --forge github; for later, as this build has no forge tools\n\
          \x20 --surface both            Serve the review surface's tools as well; needs --toolsets\n\
          \x20 -h, --help                This text\n\
          \x20 -V, --version             The version\n\n\

@@ -175,13 +175,16 @@ pub fn log_file(path: &Path) -> Result<std::fs::File, String> {
     opened.map_err(|e| format!("--log-commands {}: {}", path.display(), e.kind()))
 }
 
-/// Whom GitHub is asked as means nothing for another forge.
+/// Whom GitHub is asked as means nothing without GitHub. Which forge it is, nobody has looked at when the server starts, so the
+/// operator has to have said it.
 fn account(account: &Account, forge: Option<direct::Forge>) -> Result<(), String> {
     let named = account.login.is_some() || account.variable.is_some();
     match forge {
-        Some(forge) if named && forge != direct::Forge::GitHub => {
+        Some(direct::Forge::GitHub) => Ok(()),
+        _ if !named => Ok(()),
+        Some(forge) => {
             Err(format!("--gh-account and --gh-token-env are for GitHub, and --forge says {}", forge.name()))
         }
-        _ => Ok(()),
+        None => Err("--gh-account and --gh-token-env are for GitHub, and need --forge github beside them".to_owned()),
     }
 }

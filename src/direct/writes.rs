@@ -35,6 +35,7 @@ pub fn settle(
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     // beneath its parent, as `git worktree add ../name` has it, where the operator names nothing else
     let beside = served.root.parent().filter(|parent| parent.parent().is_some());
+    let lenders = roots.iter().map(|root| bytes(root.clone().into())).collect();
     let roots: Vec<PathBuf> =
         if roots.is_empty() { beside.into_iter().map(Path::to_owned).collect() } else { roots.to_vec() };
     let around = Surroundings {
@@ -68,6 +69,7 @@ pub fn settle(
         git_dir: bytes(served.git_dir.clone().into()),
         common_dir: bytes(served.common_dir.clone().into()),
         roots: roots.into_iter().map(|root| bytes(root.into())).collect(),
+        lenders,
         locks: run_dir.map(|dir| bytes(dir.join(LOCKS).into())),
         programs,
         pinned,

@@ -79,6 +79,7 @@ pub fn write_init(root: &str, repository: &str, port: u16) -> write::Init {
         git_dir: bytes(repository),
         common_dir: bytes(repository),
         roots: vec![bytes(root)],
+        lenders: Vec::new(),
         locks: None,
         programs,
         pinned: Vec::new(),

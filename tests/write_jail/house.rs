@@ -124,6 +124,7 @@ impl Place {
             git_dir: git_dir.clone(),
             common_dir: git_dir,
             roots: vec![bytes(self.dir.clone())],
+            lenders: Vec::new(),
             locks: Some(bytes(self.dir.parent().expect("it has one").join("locks"))),
             programs: found().clone(),
             pinned: identity.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),

@@ -229,9 +229,15 @@ const KINDS: &[(&[&str], Class, &str)] = &[
             "not a git repository",
             "unknown error occurred while reading the configuration",
             "error processing config",
+            "exceeded maximum include depth",
         ],
         Class::Unusable,
         "The repository is damaged or incomplete; have it checked with git fsck.",
+    ),
+    (
+        &["exceeded maximum allowed tree depth"],
+        Class::TooLarge,
+        "Git takes no tree of so many levels; name another commit.",
     ),
     (
         &["No space left on device", "Read-only file system", "Disk quota exceeded"],

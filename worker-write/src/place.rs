@@ -3,6 +3,7 @@
 
 use crate::{
     failure::{Step, failed},
+    reach,
     repo::Repo,
     standing::bounded,
 };
@@ -25,6 +26,13 @@ pub(crate) fn as_it_was(repo: &Repo<'_>) -> Step<()> {
     };
     if common.as_deref() != Some(repo.common_dir.as_path()) {
         return Err(unusable("The git directory names another common directory than when this server was started."));
+    }
+    if reach::lent(repo.allowed).elsewhere {
+        return Err(failed(
+            Class::Unusable,
+            "objects/info/alternates names an object directory outside the allowed roots. Nothing was done.",
+            "If it is meant, the operator allows its directory with --root; else a person has to look at the repository.",
+        ));
     }
     let of = |dir: &Path, names: &'static [&'static str]| {
         let special = |name: &&&str| dir.join(name).metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());

@@ -54,7 +54,7 @@ pub fn of(allowed: &Allowed, operation: &Operation, network: bool, remotes: &Rem
     let roots: Vec<PathBuf> = paths(&allowed.roots).collect();
     let held = |dir: &Path| roots.iter().any(|root| dir.starts_with(root));
     let own = [path(&allowed.git_dir), path(&allowed.common_dir)];
-    reach.read.extend(alternates(&own[1], &held));
+    reach.read.extend(lent(allowed).found);
     match operation {
         Operation::CreateWorktree { path: named, .. } | Operation::RemoveWorktree { path: named, .. } => {
             let parent = parent(&path(&allowed.root).join(named));
@@ -64,7 +64,7 @@ pub fn of(allowed: &Allowed, operation: &Operation, network: bool, remotes: &Rem
             let dirs: Vec<PathBuf> =
                 remotes.paths.iter().filter_map(|dir| repository_at(&path(&allowed.root).join(dir))).collect();
             for dir in dirs.into_iter().filter(|dir| held(dir)) {
-                reach.read.extend(alternates(&dir, &held));
+                reach.read.extend(alternates(&dir, &held).found);
                 if matches!(operation, Operation::Fetch) { &mut reach.read } else { &mut reach.changed }.push(dir);
             }
             reach.ports.extend(&remotes.ports);
@@ -122,22 +122,48 @@ pub(crate) fn repository_at(dir: &Path) -> Option<PathBuf> {
     candidates.into_iter().filter_map(|dir| dir.canonicalize().ok()).find(|dir| dir.join("objects").is_dir())
 }
 
-/// Object directories that a repository borrows from, beneath the roots; those of others are not reached, and Git says what
-/// is missing.
-fn alternates(common_dir: &Path, held: &impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
+/// Object directories that a repository borrows from, and the ones that these borrow from.
+#[derive(Debug, Default)]
+pub(crate) struct Lent {
+    /// Those that lie where they may.
+    found: Vec<PathBuf>,
+    /// There are others, or lines that are not followed.
+    pub(crate) elsewhere: bool,
+}
+
+/// What the served repository borrows from. It may lie in the repository, or where the operator said; reads refuse the rest by
+/// the same rule, and to them a write may show no more.
+pub(crate) fn lent(allowed: &Allowed) -> Lent {
+    let mut may: Vec<PathBuf> = paths(&allowed.lenders).collect();
+    may.extend([path(&allowed.root), path(&allowed.git_dir), path(&allowed.common_dir)]);
+    alternates(&path(&allowed.common_dir), &|dir| may.iter().any(|may| dir.starts_with(may)))
+}
+
+/// Those of the repository at `common_dir`, by whether they are held; what is not there is passed over, as Git does.
+fn alternates(common_dir: &Path, held: &impl Fn(&Path) -> bool) -> Lent {
+    let mut lent = Lent::default();
     let mut open = vec![common_dir.join("objects")];
     while let Some(objects) = open.pop() {
         let text = regular_text(&objects.join("info/alternates")).unwrap_or_default();
-        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).take(MAX_PLACES) {
-            let Ok(dir) = objects.join(line).canonicalize() else { continue };
-            if held(&dir) && !found.contains(&dir) && found.len() < MAX_PLACES {
-                open.push(dir.clone());
-                found.push(dir);
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            // one in quotes is of a form that nobody writes, and could be read in two ways
+            if line.starts_with('"') {
+                lent.elsewhere = true;
+                continue;
             }
+            let Ok(dir) = objects.join(line).canonicalize() else { continue };
+            if lent.found.contains(&dir) {
+                continue;
+            }
+            if !held(&dir) || lent.found.len() == MAX_PLACES {
+                lent.elsewhere = true;
+                continue;
+            }
+            open.push(dir.clone());
+            lent.found.push(dir);
         }
     }
-    found
+    lent
 }
 
 /// The beginning of a regular file; anything else would hold this process up, or lead elsewhere.
@@ -256,6 +282,7 @@ mod tests {
             git_dir: bytes("in/repo/.git"),
             common_dir: bytes("in/repo/.git"),
             roots: vec![bytes("in")],
+            lenders: vec![bytes("in")],
             locks: None,
             programs: Default::default(),
             pinned: Vec::new(),
@@ -271,6 +298,7 @@ mod tests {
             (reach.changed[3..].to_vec(), reach.read, reach.ports)
         };
         let borrowed = vec![base.join("in/borrowed/objects")];
+        assert!(lent(&allowed).elsewhere, "one of the two lies beyond the roots");
         let worktree = |path: &str| Operation::RemoveWorktree { path: path.to_owned(), force: false };
         for (path, granted) in [
             ("../wt", Some("in")),
@@ -291,6 +319,23 @@ mod tests {
         let (changed, read, ports) = added(&Operation::Fetch, &remotes);
         assert_eq!((changed, read, ports), (vec![], [borrowed.clone(), vec![bare.clone()]].concat(), vec![53, 443]));
         let (changed, read, _) = added(&Operation::Push { branch: "main".to_owned() }, &remotes);
-        assert_eq!((changed, read), (vec![bare], borrowed));
+        assert_eq!((changed, read), (vec![bare], borrowed.clone()));
+
+        // what lies beside the repository lends nothing, unless the operator names it; what lies inside always may
+        let lines = |lines: &str| {
+            fs::write(base.join("in/repo/.git/objects/info/alternates"), lines).expect("a file");
+        };
+        let beside = format!("{}/in/borrowed/objects\n", base.display());
+        let unnamed = Allowed { lenders: Vec::new(), ..allowed.clone() };
+        lines(&beside);
+        assert!(lent(&unnamed).elsewhere && lent(&unnamed).found.is_empty());
+        assert!(!lent(&allowed).elsewhere && lent(&allowed).found == borrowed);
+        fs::create_dir_all(base.join("in/repo/.git/lent/info")).expect("a directory");
+        lines("# a comment\n\n../lent\n/nowhere/objects\n");
+        assert!(!lent(&unnamed).elsewhere && lent(&unnamed).found == [base.join("in/repo/.git/lent")]);
+        fs::write(base.join("in/repo/.git/lent/info/alternates"), &beside).expect("a file");
+        assert!(lent(&unnamed).elsewhere, "over one that lies inside");
+        lines("\"../lent\"\n");
+        assert!(lent(&allowed).elsewhere, "in quotes");
     }
 }

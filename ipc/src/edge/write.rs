@@ -82,6 +82,9 @@ pub struct Allowed {
     pub common_dir: Vec<u8>,
     /// Beneath these, worktrees may be made and `file` remotes may lie.
     pub roots: Vec<Vec<u8>>,
+    /// Beneath these, or in the repository itself, object directories may lie that it borrows from: what the operator named,
+    /// as for reads, and not what lies beside the repository where nothing was named.
+    pub lenders: Vec<Vec<u8>>,
     /// Where lock files of writes lie, outside of every repository; `None`: writes are not serialised across servers.
     pub locks: Option<Vec<u8>>,
     /// Git and what it needs.

@@ -121,9 +121,11 @@ fn read(failure: &ReadFailure) -> (Class, String, &'static str) {
         Reason::PermissionDenied | Reason::Io | Reason::Internal | Reason::BadArgument => {
             (Class::Failed, "Call again; if it happens again, the person should look at the machine.")
         }
+        Reason::OutsideRoots | Reason::Redirected => (
+            Class::Unusable,
+            "If it is meant, the operator allows its directory with --root; else a person has to look at the repository.",
+        ),
         Reason::NotARepository
-        | Reason::OutsideRoots
-        | Reason::Redirected
         | Reason::UntrustedOwner
         | Reason::UnsupportedFormat
         | Reason::SpecialFile

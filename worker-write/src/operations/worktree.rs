@@ -30,6 +30,10 @@ pub(super) fn create(repo: &Repo<'_>, settings: &Settings, path: &str, branch: &
     let run =
         repo.call(["worktree", "add", "--quiet", "--no-track", "-b", branch, "--"]).arg(&place).arg(&commit).run()?;
     if run.code != Some(0) {
+        // Git takes the directory away again and leaves the branch, for which the next call of the same words would be refused
+        if !is_taken(&place) {
+            let _ = repo.call(["update-ref", "--no-deref", "-d", &format!("refs/heads/{branch}"), &commit]).run();
+        }
         return Err(git_failed(&format!("The working tree {} could not be made.", shown(path)), &run));
     }
     Ok(Done { id: Some(commit), hooks_skipped: hooks::skipped(repo, settings, &["post-checkout"]), ..Done::default() })
@@ -55,15 +59,19 @@ fn free_place(repo: &Repo<'_>, path: &str) -> Step<PathBuf> {
     };
     let place = canonical.join(flat.strip_prefix(above).unwrap_or(&flat));
     is_allowed(repo, &place)?;
-    let taken = match place.symlink_metadata() {
-        Ok(found) if found.is_dir() => place.read_dir().map_or(true, |mut entries| entries.next().is_some()),
-        Ok(_) => true,
-        Err(_) => false,
-    };
-    if taken {
+    if is_taken(&place) {
         return refused(format!("{} is there already. Nothing was done.", shown(path)), "Choose another path.");
     }
     Ok(place)
+}
+
+/// Whether anything but an empty directory is there.
+fn is_taken(place: &Path) -> bool {
+    match place.symlink_metadata() {
+        Ok(found) if found.is_dir() => place.read_dir().map_or(true, |mut entries| entries.next().is_some()),
+        Ok(_) => true,
+        Err(_) => false,
+    }
 }
 
 /// Beneath the operator's roots, and in no git directory.

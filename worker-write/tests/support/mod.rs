@@ -68,6 +68,7 @@ impl Bench {
             git_dir: bytes(root.join(".git")),
             common_dir: bytes(root.join(".git")),
             roots: vec![bytes(&path)],
+            lenders: Vec::new(),
             locks: Some(bytes(path.join("locks"))),
             programs: found().clone(),
             pinned: vec![
