@@ -35,6 +35,11 @@ fn unmerged(served: &mut Served) -> Vec<String> {
 
 /// Takes a side of every unmerged path, finishes, and gives what is then in this path of the merge.
 fn taken(world: World, side: &str, path: &str) -> Option<Vec<u8>> {
+    taken_of(world, side, &[path]).pop().flatten()
+}
+
+/// The same of several paths.
+fn taken_of(world: World, side: &str, paths: &[&str]) -> Vec<Option<Vec<u8>>> {
     let world = world.watched();
     let tips = world.tips();
     let mut served = served(&world);
@@ -48,10 +53,14 @@ fn taken(world: World, side: &str, path: &str) -> Option<Vec<u8>> {
     assert_eq!(went_on["operation_state"], "Clear");
     assert_eq!(world.git(&["rev-list", "--parents", "-1", "HEAD"]).split(' ').count(), 3, "it is a merge");
     assert_eq!(world.git(&["status", "--porcelain", "-uno"]), "", "the working tree is what was committed");
-    let found = world.try_git(&world.repo, &["cat-file", "blob", &format!("HEAD:{path}")]);
+    let found = |path: &&str| {
+        let found = world.try_git(&world.repo, &["cat-file", "blob", &format!("HEAD:{path}")]);
+        found.status.success().then_some(found.stdout)
+    };
+    let found = paths.iter().map(found).collect();
     world.lost_nothing(&tips);
     world.holds(served);
-    found.status.success().then_some(found.stdout)
+    found
 }
 
 /// Lines that look like the markers of conflicts, of every length.
@@ -122,9 +131,8 @@ fn both_renamed_a_file() {
         merging(|world| world.write("m.txt", &text), rename("ours.txt"), rename("theirs.txt"))
     };
     for (side, stays, goes) in [("ours", "ours.txt", "theirs.txt"), ("theirs", "theirs.txt", "ours.txt")] {
-        assert_eq!(taken(build(), side, stays), Some(text.clone().into_bytes()), "{side}");
-        assert_eq!(taken(build(), side, goes), None, "{side}");
-        assert_eq!(taken(build(), side, "m.txt"), None, "{side}");
+        let found = taken_of(build(), side, &[stays, goes, "m.txt"]);
+        assert_eq!(found, [Some(text.clone().into_bytes()), None, None], "{side}");
     }
 }
 

@@ -6,11 +6,17 @@
 #[path = "../support/mod.rs"]
 mod support;
 mod sweep;
+mod template;
 mod world;
 
 mod conflicts;
 mod kills;
+mod kinds;
 mod outside;
 mod programs;
 mod remotes;
+mod settings;
+mod sizes;
 mod special;
+mod trees;
+mod user;

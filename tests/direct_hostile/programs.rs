@@ -2,12 +2,21 @@
 //! Trust: hostile by construction.
 
 use crate::{
-    sweep::{Swept, reads, writes},
+    sweep::{Swept, few, reads, writes},
     world::World,
 };
 
 /// Both sweeps, each in a world of its own; in a third the real git shows that the trap works.
 fn springs(build: impl Fn(&World), commands: &[&[&str]]) -> (Swept, Swept) {
+    springs_by(build, commands, writes)
+}
+
+/// The same with a few writes: for another place of a trap that went through all of them.
+fn springs_too(build: impl Fn(&World), commands: &[&[&str]]) -> (Swept, Swept) {
+    springs_by(build, commands, few)
+}
+
+fn springs_by(build: impl Fn(&World), commands: &[&[&str]], writes: impl Fn(&World, &str) -> Swept) -> (Swept, Swept) {
     let control = World::new();
     build(&control);
     for command in commands {
@@ -39,6 +48,8 @@ const LOCAL: &[&str] = &[
     "repo_delete_branch",
     "repo_restore",
 ];
+/// The local ones of a few.
+const FEW: &[&str] = &["repo_commit", "repo_create_branch", "repo_checkout", "repo_tag_create", "repo_create_worktree"];
 const NETWORK: &[&str] = &["repo_fetch", "repo_push"];
 const ANSWERED: &[&str] = &["repo_snapshot", "repo_status", "repo_diff", "repo_diff_stat", "repo_log", "repo_annotate"];
 
@@ -76,10 +87,11 @@ fn hooks_in_their_usual_place_and_elsewhere() {
                 world.config("core.hooksPath", dir.to_str().expect("places have UTF-8 paths"));
             }
         };
-        let (read, written) = springs(build, &[&["checkout", "-q", "feature"]]);
+        let trap: &[&[&str]] = &[&["checkout", "-q", "feature"]];
+        let (read, written) = if elsewhere { springs_too(build, trap) } else { springs(build, trap) };
         read.values(ANSWERED);
-        written.values(LOCAL);
-        written.values(NETWORK);
+        written.values(if elsewhere { FEW } else { LOCAL });
+        written.values(if elsewhere { &["repo_fetch"] } else { NETWORK });
     }
 }
 
@@ -98,10 +110,11 @@ fn a_file_system_monitor_from_every_file_of_settings() {
             world.config("include.path", "more");
         },
     ];
-    for build in builds {
-        let (read, written) = springs(build, &[&["status"]]);
+    for (number, build) in builds.into_iter().enumerate() {
+        let trap: &[&[&str]] = &[&["status"]];
+        let (read, written) = if number == 0 { springs(build, trap) } else { springs_too(build, trap) };
         read.values(ANSWERED);
-        written.values(LOCAL);
+        written.values(if number == 0 { LOCAL } else { FEW });
     }
 }
 
@@ -120,7 +133,8 @@ fn filters_that_clean() {
         [(".gitattributes", "clean"), (".gitattributes", "process"), (".git/info/attributes", "clean")]
     {
         let build = |world: &World| filtered(world, attributes, &[which]);
-        let (read, written) = springs(build, &[&["status"], &["diff"]]);
+        let trap: &[&[&str]] = &[&["status"], &["diff"]];
+        let (read, written) = if which == "process" { springs(build, trap) } else { springs_too(build, trap) };
         read.values(ANSWERED);
         written.refused(&["repo_commit"], "filter");
     }
@@ -133,7 +147,8 @@ fn filters_that_smudge() {
             world.write(".git/info/attributes", "* filter=x\n");
             world.config(&format!("filter.x.{which}"), &world.shell());
         };
-        let (read, written) = springs(build, &[&["checkout", "-q", "clash"]]);
+        let trap: &[&[&str]] = &[&["checkout", "-q", "clash"]];
+        let (read, written) = if which == "smudge" { springs(build, trap) } else { springs_too(build, trap) };
         read.values(ANSWERED);
         // what git would write is said, and raw bytes do not take its place unsaid
         written.refused(&["repo_commit"], "filter");
@@ -153,7 +168,8 @@ fn a_submodule_that_brings_its_own_settings() {
             std::fs::write(sub.join(".git/info/attributes"), "* filter=x\n").expect("ours");
             std::fs::write(sub.join("a.txt"), "one\ntwo\nthree\n").expect("ours");
         };
-        let (read, written) = springs(build, &[&["status"], &["diff"]]);
+        let trap: &[&[&str]] = &[&["status"], &["diff"]];
+        let (read, written) = if key == "filter.x.clean" { springs(build, trap) } else { springs_too(build, trap) };
         read.values(ANSWERED);
         written.values(&["repo_commit", "repo_create_branch"]);
     }
@@ -161,21 +177,34 @@ fn a_submodule_that_brings_its_own_settings() {
 
 #[test]
 fn conversions_and_commands_for_differences() {
-    for (key, commands) in [
-        ("diff.x.textconv", &[&["diff", "HEAD"][..]][..]),
-        ("diff.x.textconv", &[&["blame", "a.txt"]]),
-        ("diff.x.textconv", &[&["show", "--textconv", "HEAD:a.txt"]]),
-        ("diff.external", &[&["diff", "HEAD"]]),
-        ("diff.x.command", &[&["diff", "HEAD"]]),
-    ] {
-        let build = |world: &World| {
+    let build = |world: &World, keys: &[&str]| {
+        for key in keys {
             world.config(key, &world.shell());
-            world.write(".git/info/attributes", "* diff=x\n");
-            world.write("a.txt", "one\ntwo\nthree\n");
+        }
+        world.write(".git/info/attributes", "* diff=x\n");
+        world.write("a.txt", "one\ntwo\nthree\n");
+    };
+    for (key, command) in [
+        ("diff.x.textconv", &["diff", "HEAD"][..]),
+        ("diff.x.textconv", &["blame", "a.txt"]),
+        ("diff.x.textconv", &["show", "--textconv", "HEAD:a.txt"]),
+        ("diff.external", &["diff", "HEAD"]),
+        ("diff.x.command", &["diff", "HEAD"]),
+    ] {
+        let control = World::new();
+        build(&control, &[key]);
+        control.try_git(&control.repo, command);
+        assert!(control.fired(), "a trap that git itself does not run into: {key} {command:?}");
+    }
+    // nothing runs one of them, so one cannot stand before another
+    for keys in [&["diff.x.textconv"][..], &["diff.external", "diff.x.command"]] {
+        let spoilt = || {
+            let world = World::new();
+            build(&world, keys);
+            world.watched()
         };
-        let (read, written) = springs(build, commands);
-        read.values(ANSWERED);
-        written.values(LOCAL);
+        reads(&spoilt(), "a.txt").values(ANSWERED);
+        writes(&spoilt(), "a.txt").values(LOCAL);
     }
 }
 
@@ -193,9 +222,9 @@ fn programs_that_sign_and_verify() {
         let id = world.git(&["hash-object", "-t", "commit", "-w", ".git/raw"]);
         world.git(&["update-ref", "refs/heads/main", &id]);
     };
-    let (read, written) = springs(signed, &[&["log", "-1"]]);
+    let (read, written) = springs_too(signed, &[&["log", "-1"]]);
     read.values(ANSWERED);
-    written.values(LOCAL);
+    written.values(FEW);
 
     let signing = |world: &World| {
         for key in ["gpg.program", "gpg.ssh.program", "gpg.x509.program", "gpg.ssh.defaultKeyCommand"] {

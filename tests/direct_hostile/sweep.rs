@@ -31,7 +31,7 @@ const CLASSES: &[&str] = &[
 ];
 
 /// What came of a sweep, call by call.
-pub struct Swept(Vec<(&'static str, Value, Came)>);
+pub struct Swept(pub Vec<(&'static str, Value, Came)>);
 
 impl Swept {
     /// Every call to this tool.
@@ -103,6 +103,32 @@ pub fn reads(world: &World, path: &str) -> Swept {
     }
     world.holds(served);
     swept
+}
+
+/// A server with the gate open, and these calls alone: for what concerns few tools.
+pub fn calls(world: &World, calls: Vec<(&'static str, Value)>) -> Swept {
+    let tips = world.tips();
+    let mut served = Served::writing(&world.place, &world.repo, &["--timeout", GIVEN]);
+    let swept = all(&mut served, calls);
+    world.holds(served);
+    world.lost_nothing(&tips);
+    swept
+}
+
+/// A server with the gate open, on which one of each kind of write is done: for traps that differ from one that went through all
+/// of them in where they stand and not in what runs into them.
+pub fn few(world: &World, path: &str) -> Swept {
+    world.write(path, "one\ntwo\nthree\nfour\nfive\nsix\n");
+    let listed = vec![
+        ("repo_commit", json!({"paths": [path], "message": "one of a few"})),
+        ("repo_create_branch", json!({"name": "nb"})),
+        ("repo_checkout", json!({"reference": "feature"})),
+        ("repo_rebase", json!({"onto": "main"})),
+        ("repo_tag_create", json!({"name": "nt", "message": "noted"})),
+        ("repo_create_worktree", json!({"path": "../side", "branch": "side", "base": "feature"})),
+        ("repo_fetch", json!({})),
+    ];
+    calls(world, listed)
 }
 
 /// A server with the gate open, on which everything is done that can be, a conflict and the way back among it.

@@ -1,7 +1,10 @@
 //! A repository to be spoiled, what lies outside of it, and what must hold whatever was done.
 //! Trust: test code.
 
-use crate::support::{Place, direct::Served, direct_repository, snapshot::Snapshot};
+use crate::{
+    support::{Place, direct::Served, snapshot::Snapshot},
+    template,
+};
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -30,17 +33,9 @@ impl World {
     pub fn new() -> Self {
         let place = Place::new();
         let base = place.directory("src");
-        let repo = direct_repository::build(&base);
-        let outside = place.directory("outside");
-        let world = Self { place, base, repo, outside, before: None };
-        fs::write(world.outside.join("secret.txt"), format!("{SECRET}\n")).expect("ours");
-        world.git_in(&world.outside, &["init", "-q", "victim"]);
-        let victim = world.victim();
-        fs::write(victim.join("secret.txt"), format!("{SECRET}\n")).expect("ours");
-        world.git_in(&victim, &["add", "-A"]);
-        world.git_in(&victim, &["commit", "-q", "-m", SECRET]);
-        world.write("keep.txt", KEPT);
-        world
+        template::copy(&place);
+        let (repo, outside) = (base.join("repo"), place.at("outside"));
+        Self { place, base, repo, outside, before: None }
     }
 
     /// A repository beyond the roots.

@@ -18,6 +18,8 @@ use std::{
 
 /// The longest that a test waits for one answer. Generous: it tells a hang from slowness, it measures nothing.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Names another copy of the product to be tested: one that another user can reach.
+pub const TESTED: &str = "BULKHEAD_TESTED";
 /// Longest line that the server may write (contract `protocol.md`, *Framing*).
 const MAX_LINE: usize = 8 << 20;
 /// Lines that are taken off the server while the test does something else, so that no write of it waits.
@@ -100,7 +102,7 @@ impl<'place> Start<'place> {
 
     /// The command that starts it.
     pub fn command(&self) -> Command {
-        let product = OsString::from(env!("CARGO_BIN_EXE_bulkhead"));
+        let product = std::env::var_os(TESTED).unwrap_or_else(|| env!("CARGO_BIN_EXE_bulkhead").into());
         let mut words = self.wrapper.iter().chain([&product]).chain(&self.arguments);
         let mut command = Command::new(words.next().expect("the product at least"));
         command.args(words).env_clear().current_dir(&self.cwd);
