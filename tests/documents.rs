@@ -163,7 +163,9 @@ fn is_only_looked_at(command: &str) -> bool {
     if command == "bash .ci/run" {
         return root().join(".ci/run").exists();
     }
-    let words: Vec<_> = command.split(' ').collect();
+    // variables that are set for it say nothing of what it is
+    let is_variable = |word: &&str| word.split_once('=').is_some_and(|(name, _)| name == name.to_uppercase());
+    let words: Vec<_> = command.split(' ').skip_while(is_variable).collect();
     for (flag, dir) in [("--test", "tests"), ("--bench", "benches")] {
         let name = words.iter().position(|word| *word == flag).and_then(|at| words.get(at + 1));
         if let Some(name) = name {
