@@ -257,7 +257,13 @@ fn filtered() {
 fn identity() {
     let place = Place::new();
     place.git(&["config", "user.email", "of-the-repository@example.org"]);
-    fine(&place.run(&["git", "commit", "-q", "--allow-empty", "-m", "whose"]));
+    fs::write(place.at("repo/a.txt"), "whose\n").expect("a file");
+    place.serve().done(Operation::Commit {
+        paths: vec!["a.txt".to_owned()],
+        message: "whose".to_owned(),
+        allow_empty: false,
+        include_untracked: false,
+    });
     assert_eq!(place.git(&["log", "-1", "--format=%an %ae"]), "Jailed of-the-repository@example.org");
 }
 

@@ -149,6 +149,7 @@ impl Git {
 
     /// Does something with files as a run of Git does, their permissions by its mask. For the process as a whole, which has
     /// one thread where it has a mask of its own.
+    #[cfg(unix)]
     pub(crate) fn with_its_umask<T>(&self, something: impl FnOnce() -> T) -> T {
         #[cfg(target_os = "linux")]
         if let Ok(ward) = &self.ward {
