@@ -32,10 +32,7 @@ pub struct Attack {
 impl Attack {
     /// Whether it matters who the server's user is: root may open and own everything.
     pub fn depends_on_user(&self) -> bool {
-        matches!(self.how, How::Surroundings(_))
-            || ["R01", "R03", "R04", "R06", "R07", "R08", "R09", "R10", "R25c", "R25d", "R30", "R33"]
-                .iter()
-                .any(|kind| self.id.starts_with(kind))
+        ["R03", "R06", "R10", "R25c", "R33", "P01", "P03", "P13"].iter().any(|kind| self.id.starts_with(kind))
     }
 }
 

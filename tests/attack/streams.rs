@@ -154,7 +154,7 @@ fn client_patience(subject: &Subject) -> Duration {
 
 /// M06: a batch of very many calls.
 pub fn batch(client: &mut Client, subject: &Subject, honest: &Path) {
-    let count = if slow() { 100_000 } else { 10_000 };
+    let count = if slow() { 100_000 } else { 4_000 };
     let calls: Vec<Value> = (0..count).map(|n| call(client, subject, json!(format!("b{n}")), honest)).collect();
     client.write(format!("{}\n", Value::Array(calls)).into_bytes());
     let back = goes_on(client, subject, honest);

@@ -114,10 +114,10 @@ pub fn streams_without_end(scene: &mut Scene) {
     scene.paths(&["huge", "lie"]);
 }
 
-/// A tree that is nested thousands of levels deep, and one that unfolds to 10⁶ files, at full size to 10⁹.
+/// A tree that is nested thousands of levels deep, and one that unfolds to 10⁵ files, at full size to 10⁹.
 pub fn trees_without_end(scene: &mut Scene) {
     let repo = scene.honest("repo");
-    let (depth, width) = if slow() { (30_000, 9) } else { (3_000, 6) };
+    let (depth, width) = if slow() { (30_000, 9) } else { (3_000, 5) };
     let mut pack = Pack::new();
     let (mut deep, mut mode) = (EMPTY_BLOB.to_owned(), "100644");
     for _ in 0..depth {
@@ -191,7 +191,7 @@ pub fn bad_trees(scene: &mut Scene) {
 pub fn bad_commits(scene: &mut Scene) {
     let repo = scene.honest("repo");
     let git = repo.git_dir();
-    let size = if slow() { 64 << 20 } else { 8 << 20 };
+    let size = if slow() { 64 << 20 } else { 5 << 20 };
     let who = "a <a@example.invalid> 1700000000 +0000";
     let of_tree = |tree: &str, more: &str, who: &str, message: &[u8]| {
         let head = format!("tree {tree}\n{more}author {who}\ncommitter {who}\n\n");

@@ -27,7 +27,7 @@ pub fn incomparable<'p>(place: &'p Place, name: &str, lines: usize) -> Repo<'p> 
 
 /// Comparisons without end.
 pub fn comparisons(scene: &mut Scene) {
-    let repo = incomparable(&scene.place, "inside/repo", if slow() { 600_000 } else { 20_000 });
+    let repo = incomparable(&scene.place, "inside/repo", if slow() { 600_000 } else { 8_000 });
     repo.git(&["config", "diff.algorithm", "minimal"]);
     scene.aim("repo");
     scene.revisions.extend(["base", "side"].map(str::to_owned));
