@@ -2,10 +2,8 @@
 //! Trust: paths are the caller's own files; what a disk says of them is believed.
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
 };
@@ -45,7 +43,9 @@ fn one(path: &Path) -> io::Result<()> {
 
 #[cfg(target_os = "linux")]
 fn whole(paths: &[PathBuf]) -> io::Result<()> {
-    let mut systems = BTreeMap::new();
+    use std::os::unix::fs::MetadataExt;
+
+    let mut systems = std::collections::BTreeMap::new();
     for path in paths {
         let file = File::open(path)?;
         systems.entry(file.metadata()?.dev()).or_insert(file);
