@@ -290,6 +290,7 @@ mod tests {
             partial: partial(),
         };
         let mut poor = Brief { operation_in_progress: None, partial: None, ..rich.clone() };
+        poor.head.upstream_gone = false;
         poor.working_tree.bare = false;
         poor.submodules.attention[0].path_encoding = None;
         both(&BRIEF, &rich, &poor);
