@@ -28,8 +28,6 @@ pub const LOOK: &[Row] = &[
         "lists of processes; handles on stores, for Landlock's rules",
     ),
     any(libc::SYS_readlinkat, "directory and program of a process"),
-    any(libc::SYS_getcpu, "on which processor a thread runs, where libc has to ask"),
-    only(libc::SYS_sched_setaffinity, &[is(0, 0)], "two threads look, on different processors; itself alone"),
     any(libc::SYS_landlock_create_ruleset, "the second half of the jail"),
     any(libc::SYS_landlock_add_rule, "the second half of the jail"),
     any(libc::SYS_landlock_restrict_self, "the second half of the jail"),

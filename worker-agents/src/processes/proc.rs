@@ -3,7 +3,6 @@
 
 use super::{MAX_ANCESTORS, Process, Processes};
 use crate::{inside::Root, recognise::Program};
-use bulkhead_sandbox::processors::Share;
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, RawDir, openat, readlinkat_raw, statat},
     io::Errno,
@@ -22,10 +21,6 @@ const MAX_PATH: usize = 4_096;
 const MAX_NAME: usize = 32;
 /// Bytes of the list that are asked for at once: a thousand processes.
 const LISTED: usize = 32 * 1_024;
-/// Processes from which on a second thread is worth its start.
-const MANY: usize = 128;
-/// Bytes of its stack: a path and a page of text are the largest that lie there.
-const STACK: usize = 128 * 1_024;
 /// Ticks in which the kernel states times to programs, whatever it counts in itself.
 const TICKS_A_SECOND: i64 = 100;
 /// From here on users are people on common systems, and one that stands for nobody.
@@ -34,23 +29,57 @@ const NOBODY: u32 = 65_534;
 
 /// Looks at every process once.
 pub fn look(root: &Root, supervisor: u32) -> Processes {
+    let mut seen = Processes::default();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = match openat(CWD, "/proc", flags, Mode::empty()) {
         Ok(proc) => proc,
-        Err(_) => return Processes { none: true, ..Processes::default() },
+        Err(_) => return Processes { none: true, ..seen },
     };
     let table = Table { proc, uid: rustix::process::geteuid().as_raw(), up_ms: 0 };
     let table = Table { up_ms: table.up_ms(), ..table };
-    let (pids, more) = table.list(supervisor);
-    let mut seen = Processes { more, ..Processes::default() };
-    for part in shared(&table, &pids, root) {
-        seen.inside.extend(part.inside);
-        seen.others += part.others;
-        let room = MAX_HIDDEN - seen.hidden.len();
-        seen.hidden.extend(part.hidden.into_iter().take(room));
-    }
-    for pid in seen.inside.clone() {
-        table.climb(pid, MAX_ANCESTORS, &mut seen);
+    let mut buffer = [MaybeUninit::uninit(); LISTED];
+    let mut listing = RawDir::new(&table.proc, &mut buffer);
+    let mut looked_at = 0;
+    while let Some(entry) = listing.next() {
+        let Ok(entry) = entry else {
+            seen.more = true;
+            break;
+        };
+        let Some(pid) = entry.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        looked_at += 1;
+        if looked_at > MAX_PROCESSES {
+            seen.more = true;
+            break;
+        }
+        if pid == supervisor {
+            continue;
+        }
+        // to an ordinary user the kernel shows the directories of their own processes alone, so that nobody has to ask
+        // first whose each of them is; root is shown others' where it has the capability
+        let foreign = |seen: &mut Processes| {
+            let owner = table.owner(pid)?;
+            let other = owner != table.uid;
+            seen.others += u32::from(other && owner >= FIRST_PERSON && owner != NOBODY);
+            Some(other)
+        };
+        if table.uid == 0 && foreign(&mut seen) != Some(false) {
+            continue;
+        }
+        match table.link(pid, "cwd", |cwd| root.holds(cwd)) {
+            Ok(true) => {
+                seen.inside.push(pid);
+                table.climb(pid, MAX_ANCESTORS, &mut seen);
+            }
+            Ok(false) => {}
+            Err(Errno::ACCESS | Errno::PERM) => {
+                let own = table.uid == 0 || foreign(&mut seen) == Some(false);
+                if own && seen.hidden.len() < MAX_HIDDEN {
+                    seen.hidden.push(Program { path: Vec::new(), line: table.text(pid, "cmdline") });
+                }
+            }
+            // kernel threads have none, and a process may just have ended
+            Err(_) => {}
+        }
     }
     if seen.inside.is_empty() && seen.hidden.is_empty() {
         return seen;
@@ -66,26 +95,6 @@ pub fn look(root: &Root, supervisor: u32) -> Processes {
     seen
 }
 
-/// What the processes are, looked at on two processors where there are many. The second thread has ended when this returns:
-/// the jail is finished by the only thread there is.
-fn shared(table: &Table, pids: &[u32], root: &Root) -> Vec<Processes> {
-    let shares = Share::split(2);
-    let other = shares.iter().find(|share| !share.is_here()).filter(|_| shares.len() == 2 && pids.len() >= MANY);
-    let Some(other) = other else { return vec![table.of(pids, root)] };
-    let (first, second) = pids.split_at(pids.len() / 2);
-    std::thread::scope(|scope| {
-        let there = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
-            other.stay();
-            table.of(second, root)
-        });
-        let mut parts = vec![table.of(first, root)];
-        // where no thread could be had, or it did not come to its end, this one looks
-        let there = there.ok().and_then(|there| there.join().ok());
-        parts.push(there.unwrap_or_else(|| table.of(second, root)));
-        parts
-    })
-}
-
 struct Table {
     proc: OwnedFd,
     uid: u32,
@@ -94,54 +103,6 @@ struct Table {
 }
 
 impl Table {
-    /// All processes but one, and whether there are more.
-    fn list(&self, but: u32) -> (Vec<u32>, bool) {
-        let mut buffer = [MaybeUninit::uninit(); LISTED];
-        let mut listing = RawDir::new(&self.proc, &mut buffer);
-        let mut pids = Vec::new();
-        while let Some(entry) = listing.next() {
-            let Ok(entry) = entry else { return (pids, true) };
-            let Some(pid) = entry.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok()) else { continue };
-            if pids.len() == MAX_PROCESSES {
-                return (pids, true);
-            }
-            pids.push(pid);
-        }
-        pids.retain(|pid| *pid != but);
-        (pids, false)
-    }
-
-    /// Those of these that work in the repository, those that do not show where, and how many are other people's.
-    fn of(&self, pids: &[u32], root: &Root) -> Processes {
-        let mut seen = Processes::default();
-        // to an ordinary user the kernel shows the directories of their own processes alone, so that nobody has to ask
-        // first whose each of them is; root is shown others' where it has the capability
-        let foreign = |pid: u32, seen: &mut Processes| {
-            let owner = self.owner(pid)?;
-            let other = owner != self.uid;
-            seen.others += u32::from(other && owner >= FIRST_PERSON && owner != NOBODY);
-            Some(other)
-        };
-        for &pid in pids {
-            if self.uid == 0 && foreign(pid, &mut seen) != Some(false) {
-                continue;
-            }
-            match self.link(pid, "cwd", |cwd| root.holds(cwd)) {
-                Ok(true) => seen.inside.push(pid),
-                Ok(false) => {}
-                Err(Errno::ACCESS | Errno::PERM) => {
-                    let own = self.uid == 0 || foreign(pid, &mut seen) == Some(false);
-                    if own && seen.hidden.len() < MAX_HIDDEN {
-                        seen.hidden.push(Program { path: Vec::new(), line: self.text(pid, "cmdline") });
-                    }
-                }
-                // kernel threads have none, and a process may just have ended
-                Err(_) => {}
-            }
-        }
-        seen
-    }
-
     fn owner(&self, pid: u32) -> Option<u32> {
         let mut name = [0; MAX_NAME];
         statat(&self.proc, name_of(&mut name, pid, ""), AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| stat.st_uid)
@@ -245,13 +206,6 @@ mod tests {
         assert!((0..600_000).contains(&process.age_ms), "{}", process.age_ms);
         assert!(seen.by_pid.contains_key(&std::process::id()));
         assert!(look(&root, pid).inside.is_empty(), "the supervisor itself is no agent");
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let proc = openat(CWD, "/proc", flags, Mode::empty()).expect("Linux");
-        let table = Table { proc, uid: rustix::process::geteuid().as_raw(), up_ms: 0 };
-        // one more than two equal halves
-        let many = vec![pid; 2 * MANY + 1];
-        let inside: Vec<u32> = shared(&table, &many, &root).into_iter().flat_map(|part| part.inside).collect();
-        assert_eq!(inside, many, "no part of the list is left out or looked at twice");
         child.kill().expect("it runs");
         child.wait().expect("it ended");
     }
