@@ -2,7 +2,7 @@
 //! Trust: recordings are data; what was prose in them was never kept, so the class of a failure is this file's own.
 
 use crate::{
-    World, agrees, corrections, expected,
+    World, corrections, expected, is_as,
     support::{
         Start,
         direct::{Came, Served, identity},
@@ -108,18 +108,10 @@ fn recorded_writes_come_out_again() {
                 }
                 None => expected(case, directory),
             };
-            let same = match (&came, &wanted) {
-                (Came::Value(came), Came::Value(wanted)) => agrees(came, wanted),
-                (Came::Failure(came, _), Came::Failure(wanted, _)) => {
-                    let class = corrections::class(&session, at).unwrap_or(wanted);
-                    failures += usize::from(corrections::class(&session, at).is_some());
-                    came == class
-                }
-                (Came::Params(_), Came::Params(_)) => true,
-                _ => false,
-            };
-            if !same {
-                let class = corrections::class(&session, at);
+            let class = corrections::class(&session, at);
+            let both_fail = matches!((&came, &wanted), (Came::Failure(..), Came::Failure(..)));
+            failures += usize::from(both_fail && class.is_some());
+            if !is_as(&came, &wanted, class) {
                 faults.push(format!(
                     "{session} {at} {tool} {arguments}\n  came   {came:?}\n  wanted {wanted:?} {class:?}"
                 ));

@@ -144,7 +144,7 @@ fn alternates(common_dir: &Path, held: &impl Fn(&Path) -> bool) -> Lent {
     let mut lent = Lent::default();
     let mut open = vec![common_dir.join("objects")];
     while let Some(objects) = open.pop() {
-        let text = regular_text(&objects.join("info/alternates")).unwrap_or_default();
+        let text = beginning(&objects.join("info/alternates"), MAX_ALTERNATES).unwrap_or_default();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             // one in quotes is of a form that nobody writes, and could be read in two ways
             if line.starts_with('"') {
@@ -166,13 +166,13 @@ fn alternates(common_dir: &Path, held: &impl Fn(&Path) -> bool) -> Lent {
     lent
 }
 
-/// The beginning of a regular file; anything else would hold this process up, or lead elsewhere.
-fn regular_text(file: &Path) -> Option<String> {
+/// So many bytes at the beginning of a regular file, as text; anything else would hold this process up, or lead elsewhere.
+pub(crate) fn beginning(file: &Path, most: u64) -> Option<String> {
     if !fs::symlink_metadata(file).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    fs::File::open(file).ok()?.take(MAX_ALTERNATES).read_to_end(&mut bytes).ok()?;
+    fs::File::open(file).ok()?.take(most).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -185,7 +185,7 @@ impl Remotes {
         let mut remotes = Self::default();
         for (dir, name) in [(&allowed.common_dir, "config"), (&allowed.git_dir, "config.worktree")] {
             let file = path(dir).join(name);
-            if regular_text(&file).is_none() {
+            if beginning(&file, MAX_ALTERNATES).is_none() {
                 continue;
             }
             let file = file.into_os_string();

@@ -4,6 +4,9 @@
 use bulkhead_contract::direct::OperationState;
 use std::path::Path;
 
+/// Bytes of a short text of the git directory that are looked at.
+const MAX_TEXT: u64 = 1 << 20;
+
 /// The operation that is open in a git directory, looked for in the order in which `git status` does.
 pub(crate) fn state(git_dir: &Path) -> OperationState {
     let is = |name: &str| git_dir.join(name).symlink_metadata().is_ok();
@@ -45,13 +48,7 @@ pub(crate) fn programs_to_run(git_dir: &Path) -> Vec<String> {
 
 /// A short text, if it is a regular file.
 pub(crate) fn bounded(path: &Path) -> Option<String> {
-    use std::io::Read;
-    if !path.symlink_metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(1 << 20).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    crate::reach::beginning(path, MAX_TEXT)
 }
 
 /// The state as a word in a sentence.
