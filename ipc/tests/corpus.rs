@@ -84,8 +84,9 @@ fn seeds() -> Vec<Vec<u8>> {
     };
     let unseen = Unseen { what: "goose".to_owned(), reason: UnseenReason::Link, count: 300 };
     let before = vec![agents::Known { stamp, said: vec![finding.clone()], unseen: Some(unseen.clone()) }; 2];
-    let scan =
-        agents::Scan { root: b"/srv/repo\xff".to_vec(), known: before.clone(), traced: vec!["aider".to_owned()] };
+    let root = b"/srv/repo\xff".to_vec();
+    let stores = agents::Scan { root: root.clone(), at: agents::Sources::Stores { known: before.clone() } };
+    let processes = agents::Scan { root, at: agents::Sources::Processes { traced: vec!["aider".to_owned()] } };
     let found = agents::Found { findings: vec![finding], unseen: vec![unseen], known: before, at_ms: -1 };
     let noted = note::NotedRepo { path: "/srv".to_owned(), tool: "repo.brief".to_owned(), at_ms: 1 };
     let note = note::Note { client: Some("c".to_owned()), version: None, repos: vec![noted; 3] };
@@ -139,7 +140,8 @@ fn seeds() -> Vec<Vec<u8>> {
         codec::encode(&ToGateway::Cancel { id: 1 }),
         codec::encode(&FromGateway::Ready { report: Report::default(), token: true, locked: false }),
         codec::encode(&FromGateway::Leaving { id: u64::MAX }),
-        codec::encode(&ToAgents::Call(Box::new(ErrandCall { id: 1, budget_ms: 300, ask: scan }))),
+        codec::encode(&ToAgents::Call(Box::new(ErrandCall { id: 1, budget_ms: 300, ask: stores }))),
+        codec::encode(&ToAgents::Call(Box::new(ErrandCall { id: 2, budget_ms: 300, ask: processes }))),
         codec::encode(&ToNote::Call(Box::new(ErrandCall { id: 2, budget_ms: 300, ask: note::Ask::Note(note) }))),
         codec::encode_answer::<note::Answer>(&Ok(note::Noted { failed: Some("refused".to_owned()) })),
         codec::encode(&ToAgents::SelfProbe { id: 300 }),

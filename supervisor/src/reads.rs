@@ -42,8 +42,14 @@ pub trait Reads {
     /// A call of `tool` by this client was about the repository at `canonical`. Nothing waits for what is made of it.
     fn noted(&self, client: &Client, tool: &str, canonical: &[u8]);
 
-    /// The same of a worker that looks for other agents.
-    fn scan(&self, ask: agents::Scan, control: Control) -> impl Future<Output = Result<agents::Found, CallError>>;
+    /// Who works in the repository at `root`: first what the system's processes say, then what other programs keep. Files in it
+    /// speak for the agents in `traced`.
+    fn scan(
+        &self,
+        root: Vec<u8>,
+        traced: Vec<String>,
+        control: Control,
+    ) -> impl Future<Output = Result<[agents::Found; 2], CallError>>;
 
     /// Carries one exchange to the gateway; [`crate::gateway::Bridge::exchange`] says what that promises.
     fn exchange(&self, exchange: Exchange, control: Control) -> impl Future<Output = Result<Outcome, Interrupted>>;

@@ -6,13 +6,14 @@ mod support;
 use bulkhead_contract::{
     failure::{ReadFailure, Reason},
     isolation::{Demand, Report},
+    results::AgentSource,
 };
 use bulkhead_ipc::{
     chunk::split,
     codec::{self, decode, encode, encode_answer},
     edge::{
         WorkerKind,
-        agents::{self, Found, Scan, ToAgents},
+        agents::{self, Found, Scan, Sources, ToAgents},
         errand::{FromErrand, ToErrand},
         note::{self, Noted, ToNote},
         write::{self, Done, Operation, Outcome, Resolved, ToWrite},
@@ -105,7 +106,10 @@ async fn acted(
         }
         let failure = || ReadFailure::new(Reason::Corrupt, "scan", "as it was told to");
         let noted = |failed| encode_answer::<note::Answer>(&Ok(Noted { failed }));
-        let found = Found { at_ms: length as i64, ..Found::default() };
+        let mut found = Found { at_ms: length as i64, ..Found::default() };
+        if script == "speaks of stores" {
+            found.findings.push(agents::Finding { source: AgentSource::Session, ..agents::Finding::default() });
+        }
         let whole = match kind {
             _ if script == "fails" => encode_answer::<note::Answer>(&Err(failure())),
             _ if script == "answers another" => noted(Some("x".repeat(1_000_000))),
@@ -151,7 +155,7 @@ fn call(kind: WorkerKind, frame: &[u8]) -> Heard {
 }
 
 fn scan() -> Scan {
-    Scan { root: b"/srv".to_vec(), known: Vec::new(), traced: Vec::new() }
+    Scan { root: b"/srv".to_vec(), at: Sources::Processes { traced: Vec::new() } }
 }
 
 fn note() -> note::Ask {
@@ -192,7 +196,7 @@ fn one_that_idles_is_dismissed_and_the_next_question_starts_another() {
 }
 
 #[test]
-fn a_kind_that_serves_once_has_a_spare_ready_and_no_more_than_one() {
+fn a_kind_that_serves_once_has_spares_ready_and_no_more_than_it_wants() {
     paused(async {
         let house = house(&["good"]);
         let scans = errands::<Scans>(&house, Demand::Required);
@@ -200,8 +204,13 @@ fn a_kind_that_serves_once_has_a_spare_ready_and_no_more_than_one() {
             let found = ask(&scans, scan()).await.expect("found");
             assert_eq!(found.at_ms, 4);
             settle().await;
-            assert_eq!((house.0.started.get(), house.0.alive.get()), (n + 1, 1), "one served, one waits");
+            let expected = (n + Scans::SPARE, Scans::SPARE);
+            assert_eq!((house.0.started.get(), house.0.alive.get()), expected, "so many served, so many wait");
         }
+        let both = tokio::join!(ask(&scans, scan()), ask(&scans, scan()), ask(&scans, scan()));
+        assert!(both.0.is_ok() && both.1.is_ok() && both.2.is_ok());
+        settle().await;
+        assert_eq!(house.0.alive.get(), Scans::SPARE, "whoever ends together makes no more of them");
         scans.close();
         settle().await;
         assert_eq!(house.0.alive.get(), 0);
@@ -215,19 +224,19 @@ fn calls_beyond_the_workers_wait_and_are_answered() {
         let house = house(&["takes a while"]);
         let scans = errands::<Scans>(&house, Demand::Required);
         let since = Instant::now();
-        let asked: Vec<_> = (0..6)
+        let asked: Vec<_> = (0..3 * Scans::MOST)
             .map(|_| {
                 let scans = scans.clone();
                 spawn_local(async move { ask(&scans, scan()).await.is_ok() })
             })
             .collect();
         sleep(Duration::from_secs(1)).await;
-        assert!(house.0.alive.get() <= Scans::MOST + 1, "{}", house.0.alive.get());
+        assert!(house.0.alive.get() <= Scans::MOST + Scans::SPARE, "{}", house.0.alive.get());
         for asked in asked {
             assert!(asked.await.expect("no panic"));
         }
         let took = since.elapsed().as_secs();
-        assert!((6..20).contains(&took), "{took} s for six questions to two workers of two seconds");
+        assert!((6..20).contains(&took), "{took} s for three questions to each of the workers, of two seconds");
     });
 }
 
@@ -248,6 +257,16 @@ fn what_a_worker_may_not_say_costs_it_its_life_and_the_call_one_error() {
         let house = house(&["never closes"]);
         let first = ask(&errands::<Scans>(&house, Demand::Off), scan()).await;
         assert!(matches!(first, Err(CallError::WorkerDied { .. })), "an answer before the jail is finished: {first:?}");
+    });
+    paused(async {
+        let house = house(&["speaks of stores", "good"]);
+        let scans = errands::<Scans>(&house, Demand::Required);
+        let first = ask(&scans, scan()).await;
+        assert!(
+            matches!(first, Err(CallError::WorkerDied { .. })),
+            "whoever looks at processes has seen no store: {first:?}"
+        );
+        assert!(ask(&scans, scan()).await.is_ok());
     });
 }
 

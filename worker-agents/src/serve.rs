@@ -16,7 +16,7 @@ use bulkhead_ipc::{
     channel::WorkerEnds,
     desk::{Desk, Wanted},
     edge::{
-        agents::{self, Found, Scan, ToAgents},
+        agents::{self, Found, Scan, Sources, ToAgents},
         errand::FromErrand,
         note::{self, Noted, ToNote},
     },
@@ -72,37 +72,62 @@ impl Looker {
 
     fn scan(mut self, id: u64, budget_ms: u32, scan: &Scan) -> Result<(), Error> {
         let until = Instant::now() + Duration::from_millis(u64::from(budget_ms) * 4 / 5);
-        let mut look = Look::new(&scan.root, &scan.known, now_ms(), until);
+        let found = match &scan.at {
+            Sources::Processes { traced } => self.processes(id, Look::new(&scan.root, &[], now_ms(), until), traced)?,
+            Sources::Stores { known } => self.stores(id, Look::new(&scan.root, known, now_ms(), until))?,
+        };
+        let Some(found) = found else { return Ok(()) };
+        self.desk.answer(id, &Ok(found))?;
+        // whoever looks at this process may not be done with it: its end is the supervisor's to cause
+        self.desk.wanted().map(drop)
+    }
+
+    /// At the system's processes; `None` where the jail falls short.
+    fn processes(&mut self, id: u64, mut look: Look<'_>, traced: &[String]) -> Result<Option<Found>, Error> {
+        // names alone, before the jail is finished; of the stores no more than that they are there, which confirms a name
+        let processes = Processes::look(&look.root, self.init.pid);
+        let stores = Stores::hold(&self.init.stores);
+        if self.finish(id, Stores::default())?.is_none() {
+            return Ok(None);
+        }
+        // from here on, what other programs wrote
+        processes.read(&mut look, &|agent| stores.are_of(agent) || traced.iter().any(|traced| traced == agent));
+        Ok(Some(found(look)))
+    }
+
+    /// At what other programs keep; `None` where the jail falls short or nobody waits any more.
+    fn stores(&mut self, id: u64, mut look: Look<'_>) -> Result<Option<Found>, Error> {
         // names alone, before the jail is finished
-        let own = self.init.pid;
-        let processes = Processes::look(&look.root, own);
         let mut stores = Stores::hold(&self.init.stores);
         let (presence, handles) = Presence::hold(&self.init.presence, &mut look);
         stores.dirs.extend(handles);
         for unseen in std::mem::take(&mut stores.unseen) {
             look.miss(&unseen.what, unseen.reason, unseen.count);
         }
-        let Some(stores) = self.finish(id, stores)? else { return Ok(()) };
+        let Some(stores) = self.finish(id, stores)? else { return Ok(None) };
         // from here on, what other programs wrote
-        processes.read(&mut look, &|agent| stores.are_of(agent) || scan.traced.iter().any(|traced| traced == agent));
-        presence.read(&mut look, own);
+        presence.read(&mut look, self.init.pid);
         for held in &stores.held {
             // nobody waits: what was found so far is dropped with the process
             if self.desk.is_left(id) {
-                return Ok(());
+                return Ok(None);
             }
             sessions::read(held, &mut look);
         }
-        let at_ms = look.now_ms;
-        let (mut findings, unseen, known) = look.end();
-        for finding in findings.iter_mut().filter(|finding| finding.source == AgentSource::Session) {
+        let mut found = found(look);
+        for finding in found.findings.iter_mut().filter(|finding| finding.source == AgentSource::Session) {
             // a store may name a process that is long gone
             finding.pid = finding.pid.filter(|pid| presence.lives(*pid));
         }
-        self.desk.answer(id, &Ok(Found { findings, unseen, known, at_ms }))?;
-        // whoever looks at this process may not be done with it: its end is the supervisor's to cause
-        self.desk.wanted().map(drop)
+        Ok(Some(found))
     }
+}
+
+/// What came of a look.
+fn found(look: Look<'_>) -> Found {
+    let at_ms = look.now_ms;
+    let (findings, unseen, known) = look.end();
+    Found { findings, unseen, known, at_ms }
 }
 
 /// Keeps the presence file of this server. `jailed` is false on a thread.

@@ -14,7 +14,7 @@ use bulkhead_ipc::{
     chunk::Joiner,
     codec,
     edge::{
-        agents::{self, Found, Scan, Store, StoreAt, ToAgents},
+        agents::{self, Found, Scan, Sources, Store, StoreAt, ToAgents},
         errand::{ErrandCall, FromErrand},
         note::{self, Noted, ToNote},
     },
@@ -69,7 +69,7 @@ fn call<I, A>(id: u64, ask: A) -> bulkhead_ipc::edge::errand::ToErrand<I, A> {
 }
 
 fn scan() -> Scan {
-    Scan { root: b"/srv/repo".to_vec(), known: Vec::new(), traced: Vec::new() }
+    Scan { root: b"/srv/repo".to_vec(), at: Sources::Stores { known: Vec::new() } }
 }
 
 /// The answers among messages, by the id of their calls.

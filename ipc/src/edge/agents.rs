@@ -93,15 +93,29 @@ pub enum Store {
     CrushHome,
 }
 
-/// The one question: who works in a repository. The worker ends after the answer.
+/// The one question: who works in a repository, as far as one source knows. The worker ends after the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Scan {
     /// Canonical directory of the repository.
     pub root: Vec<u8>,
-    /// What the scan of this repository before this one made of files; valid for a file that is still the same.
-    pub known: Vec<Known>,
-    /// Agents that a file in the repository speaks for, so that a program's name need not.
-    pub traced: Vec<String>,
+    /// Where this one looks.
+    pub at: Sources,
+}
+
+/// Where a scan looks. Each of them is a process of its own, so that they work side by side and neither is given what the
+/// other one reads.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Sources {
+    /// At the system's processes.
+    Processes {
+        /// Agents that a file in the repository speaks for, so that a program's name need not.
+        traced: Vec<String>,
+    },
+    /// At what other programs keep, presence files included.
+    Stores {
+        /// What the scan of this repository before this one made of files; valid for a file that is still the same.
+        known: Vec<Known>,
+    },
 }
 
 /// A store's file as it was read.
@@ -157,7 +171,7 @@ pub struct Finding {
     pub mcp_client: Option<McpClient>,
 }
 
-/// Who works in a repository.
+/// Who works in a repository, as far as the sources know that were looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
 pub struct Found {
     /// At most [`MAX_FINDINGS`].

@@ -20,11 +20,8 @@ use bulkhead_contract::{
     path::text_of,
     results::{Agent, AgentSource, Caller, Presence, Traces, Unseen},
 };
-use bulkhead_ipc::edge::{
-    agents::{Finding, Scan},
-    read::Reply,
-};
-use std::time::Duration;
+use bulkhead_ipc::edge::{agents::Finding, read::Reply};
+use std::{collections::BTreeMap, time::Duration};
 
 /// Agents of one answer.
 pub const MAX_AGENTS: usize = 32;
@@ -116,12 +113,24 @@ impl Company {
         let traced = traced(&traces);
         let root = answered.canonical.clone();
         let names = traced.iter().map(|finding| finding.agent.clone()).collect();
-        let found = reads.scan(Scan { root, known: Vec::new(), traced: names }, control).await?;
-        let (agents, total) = rows(found.findings.into_iter().chain(traced), &self.asker, found.at_ms);
-        let mut unseen = found.unseen;
-        unseen.truncate(MAX_REASONS);
+        let [processes, stores] = reads.scan(root, names, control).await?;
+        let at_ms = processes.at_ms.max(stores.at_ms);
+        let findings = processes.findings.into_iter().chain(stores.findings).chain(traced);
+        let (agents, total) = rows(findings, &self.asker, at_ms);
+        let unseen = together(processes.unseen.into_iter().chain(stores.unseen));
         Ok(Around { canonical: answered.canonical, agents, total, unseen })
     }
+}
+
+/// What could not be looked at, each thing and reason once, in their order, at most [`MAX_REASONS`].
+fn together(unseen: impl Iterator<Item = Unseen>) -> Vec<Unseen> {
+    let mut counts = BTreeMap::new();
+    for Unseen { what, reason, count } in unseen {
+        let sum: &mut u32 = counts.entry((what, reason)).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    let rows = counts.into_iter().map(|((what, reason), count)| Unseen { what, reason, count });
+    rows.take(MAX_REASONS).collect()
 }
 
 /// What the repository's own files say.

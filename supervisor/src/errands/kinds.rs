@@ -2,12 +2,12 @@
 //! Trust: replies come from workers that may be taken over; `fits` holds them to the edge's bounds.
 
 use super::Errand;
-use bulkhead_contract::results::Unseen;
+use bulkhead_contract::results::{AgentSource, Unseen};
 use bulkhead_ipc::{
     Error, codec,
     edge::{
         WorkerKind,
-        agents::{self, Finding, Found, Scan, ToAgents},
+        agents::{self, Finding, Found, Scan, Sources, ToAgents},
         errand::{ErrandAnswer, ErrandCall},
         note::{self, Noted, ToNote},
         syntax::{self, ToSyntax},
@@ -38,23 +38,29 @@ macro_rules! edge {
     };
 }
 
-/// Who works in a repository: a process of its own for each look, one of which is kept ready.
+/// Who works in a repository: a process of its own for each source of each look; those for the next look are kept ready.
 #[derive(Debug)]
 pub struct Scans;
 
 impl Errand for Scans {
     const KIND: WorkerKind = WorkerKind::Agents;
     const NAME: &'static str = "workers that look for other agents";
-    const MOST: usize = 2;
+    // two looks
+    const MOST: usize = 4;
     const SERVES: u64 = 1;
-    const SPARE: bool = true;
+    const SPARE: usize = 2;
     const CLOSED_AT_START: bool = false;
     type Ask = Scan;
     type Reply = Found;
     edge!(ToAgents);
 
-    fn fits(_ask: &Scan, reply: &Found) -> bool {
-        is_bounded(reply)
+    fn fits(ask: &Scan, reply: &Found) -> bool {
+        let own = |finding: &Finding| match ask.at {
+            Sources::Processes { .. } => finding.source == AgentSource::Process,
+            Sources::Stores { .. } => !matches!(finding.source, AgentSource::Process | AgentSource::RepoTrace),
+        };
+        let known = reply.known.iter().flat_map(|known| &known.said);
+        is_bounded(reply) && reply.findings.iter().chain(known).all(own)
     }
 }
 
@@ -67,7 +73,7 @@ impl Errand for Notes {
     const NAME: &'static str = "worker that keeps the presence file";
     const MOST: usize = 1;
     const SERVES: u64 = u64::MAX;
-    const SPARE: bool = false;
+    const SPARE: usize = 0;
     const CLOSED_AT_START: bool = true;
     type Ask = note::Ask;
     type Reply = Noted;
@@ -87,7 +93,7 @@ impl Errand for Comparisons {
     const NAME: &'static str = "workers that parse";
     const MOST: usize = 2;
     const SERVES: u64 = u64::MAX;
-    const SPARE: bool = false;
+    const SPARE: usize = 0;
     const CLOSED_AT_START: bool = true;
     type Ask = syntax::Ask;
     type Reply = syntax::Reply;
@@ -117,7 +123,7 @@ impl<const NETWORK: bool> Errand for Writing<NETWORK> {
     const NAME: &'static str = if NETWORK { "the worker that fetches and pushes" } else { "the worker that writes" };
     const MOST: usize = 1;
     const SERVES: u64 = 1;
-    const SPARE: bool = false;
+    const SPARE: usize = 0;
     // Git is let take away its lock files, which nobody else may, and what it does in a moment anyway it is let do whole
     const GRACE: Duration = Duration::from_secs(5);
     const CLOSED_AT_START: bool = false;

@@ -27,7 +27,7 @@ use bulkhead_ipc::{
     edge::{WorkerKind, errand::ErrandAnswer},
 };
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::VecDeque,
     rc::Rc,
     sync::Arc,
@@ -49,8 +49,8 @@ pub trait Errand: 'static {
     const MOST: usize;
     /// Questions that one worker answers; after the last it is let go.
     const SERVES: u64;
-    /// Whether one is kept started and unasked, once there was a first question: for a kind whose workers serve only once.
-    const SPARE: bool;
+    /// How many are kept started and unasked, once there was a first question: for a kind whose workers serve only once.
+    const SPARE: usize;
     /// Time that a worker has to stop by itself where nobody waits for it any more.
     const GRACE: Duration = crate::worker::GRACE;
     /// Whether the jail is finished before the first question; where it is not, that question's answer comes with the report.
@@ -104,6 +104,8 @@ struct Shared<E: Errand> {
     refusal: Option<CallError>,
     places: Arc<Semaphore>,
     idle: RefCell<VecDeque<Resting<E>>>,
+    /// Workers that are being started for the next questions.
+    spares: Cell<usize>,
     backoff: RefCell<Backoff<WorkerKind>>,
     audit: OnceCell<Audit>,
 }
@@ -133,6 +135,7 @@ impl<E: Errand> Errands<E> {
             refusal,
             places: Arc::new(Semaphore::new(E::MOST)),
             idle: RefCell::new(VecDeque::new()),
+            spares: Cell::new(0),
             backoff: RefCell::new(Backoff::default()),
             audit: OnceCell::new(),
         }))
@@ -325,8 +328,13 @@ async fn attend<E: Errand>(shared: Rc<Shared<E>>, job: Job<E>, place: OwnedSemap
         None => {}
     }
     drop(place);
-    if E::SPARE && shared.idle.borrow().is_empty() && !shared.places.is_closed() {
-        spare(&shared).await;
+    while shared.idle.borrow().len() + shared.spares.get() < E::SPARE && !shared.places.is_closed() {
+        shared.spares.set(shared.spares.get() + 1);
+        let ready = spare(&shared).await;
+        shared.spares.set(shared.spares.get() - 1);
+        if !ready {
+            break;
+        }
     }
 }
 
@@ -351,19 +359,24 @@ async fn serve<E: Errand>(
     left.insert(talk).serve(ask, shared.settings.demand, vigil).await
 }
 
-/// Starts one for the next question. Where that fails, the next question starts its own and says why it cannot.
-async fn spare<E: Errand>(shared: &Rc<Shared<E>>) {
+/// Starts one for the next question, and says whether it is ready. Where that fails, the next question starts its own and says
+/// why it cannot.
+async fn spare<E: Errand>(shared: &Rc<Shared<E>>) -> bool {
     let admission = shared.backoff.borrow_mut().admit(&E::KIND, Instant::now());
     if admission != Admission::Now {
-        return;
+        return false;
     }
     let (ticks, _heard) = mpsc::channel(1);
     let mut vigil = Vigil::new(Instant::now() + shared.settings.deadline, std::future::pending(), &ticks);
     match shared.started(&mut vigil).await {
         Ok(talk) if shared.places.is_closed() => shared.let_go(talk, Ending::Dismiss).await,
-        Ok(talk) => shared.rest(talk),
+        Ok(talk) => {
+            shared.rest(talk);
+            return true;
+        }
         Err((talk, fall)) => shared.report(talk.as_ref(), &fall),
     }
+    false
 }
 
 fn told(fall: Fall, time: Duration) -> CallError {

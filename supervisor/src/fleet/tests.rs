@@ -78,8 +78,8 @@ impl Reads for Fake {
 
     fn noted(&self, _client: &crate::reads::Client, _tool: &str, _canonical: &[u8]) {}
 
-    async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
-        panic!("the stand-in was not taught to answer {ask:?}")
+    async fn scan(&self, root: Vec<u8>, _: Vec<String>, _: Control) -> Result<[agents::Found; 2], CallError> {
+        panic!("the stand-in was not taught who works in {}", String::from_utf8_lossy(&root))
     }
 
     async fn exchange(&self, exchange: Exchange, _control: Control) -> Result<Outcome, Interrupted> {

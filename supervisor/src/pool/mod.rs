@@ -29,7 +29,7 @@ use crate::{
 };
 use bulkhead_contract::isolation::{Demand, Report};
 use bulkhead_ipc::edge::{
-    agents,
+    agents::{self, Sources},
     gateway::{Exchange, Outcome},
     read::Ask,
     syntax,
@@ -234,12 +234,18 @@ impl Reads for Pool {
         self.0.presence.note(client, tool, canonical);
     }
 
-    async fn scan(&self, ask: agents::Scan, control: Control) -> Result<agents::Found, CallError> {
-        let root = ask.root.clone();
+    async fn scan(
+        &self,
+        root: Vec<u8>,
+        traced: Vec<String>,
+        control: Control,
+    ) -> Result<[agents::Found; 2], CallError> {
         let known = self.0.state.borrow_mut().scanned.get(&root).cloned().unwrap_or_default();
-        let mut found = self.0.scans.ask(agents::Scan { known, ..ask }, control).await?;
-        self.0.state.borrow_mut().scanned.put(root, std::mem::take(&mut found.known));
-        Ok(found)
+        let ask = |at: Sources| self.0.scans.ask(agents::Scan { root: root.clone(), at }, control.clone());
+        let (processes, mut stores) =
+            tokio::try_join!(ask(Sources::Processes { traced }), ask(Sources::Stores { known }))?;
+        self.0.state.borrow_mut().scanned.put(root, std::mem::take(&mut stores.known));
+        Ok([processes, stores])
     }
 
     async fn exchange(&self, exchange: Exchange, control: Control) -> Result<Outcome, Interrupted> {

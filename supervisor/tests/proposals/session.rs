@@ -81,8 +81,8 @@ impl Reads for Double {
         self.noted.borrow_mut().push(format!("{tool} {}", String::from_utf8_lossy(canonical)));
     }
 
-    async fn scan(&self, ask: agents::Scan, _control: Control) -> Result<agents::Found, CallError> {
-        panic!("not taught to answer {ask:?}")
+    async fn scan(&self, root: Vec<u8>, _: Vec<String>, _: Control) -> Result<[agents::Found; 2], CallError> {
+        panic!("the stand-in was not taught who works in {}", String::from_utf8_lossy(&root))
     }
 
     async fn write(&self, operation: Operation, _control: Control) -> Result<write::Outcome, CallError> {
