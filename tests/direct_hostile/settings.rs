@@ -189,6 +189,30 @@ fn objects_borrowed_from_elsewhere_are_refused_by_reads_and_writes_alike() {
 }
 
 #[test]
+fn a_long_file_of_alternates_is_one_answer() {
+    let world = World::new().watched();
+    let mut served = Served::writing(&world.place, &world.repo, &["--timeout", GIVEN]);
+    served.value("repo_remotes", json!({}));
+    // behind so many comments a directory that may lend, which git would borrow from
+    let objects = text(&world.repo.join(".git/lent"));
+    fs::create_dir_all(&objects).expect("ours");
+    let long = format!("# {}\n", "x".repeat(97)).repeat(700) + &objects + "\n";
+    fs::write(world.repo.join(".git/objects/info/alternates"), long).expect("ours");
+    world.write("a.txt", "one\n");
+    for (tool, arguments) in [
+        ("repo_log", json!({"revspec_or_revset": "HEAD", "max": 1})),
+        ("repo_commit", json!({"paths": ["a.txt"], "message": "x"})),
+        ("repo_fetch", json!({})),
+        ("repo_create_branch", json!({"name": "nb"})),
+    ] {
+        let failure = served.fails(tool, arguments, "too_large");
+        let reason = failure["reason"].as_str().expect("a reason");
+        assert!(reason.contains("objects/info/alternates is longer than 65536 bytes"), "{tool}: {reason}");
+    }
+    world.holds(served);
+}
+
+#[test]
 fn objects_borrowed_from_beside_are_one_answer() {
     let spoilt = || {
         let world = World::new();

@@ -8,12 +8,12 @@ use crate::{
     failure::{Step, failed, named},
     repo::Repo,
     settings,
+    text::{self, Unread},
 };
 use bulkhead_contract::direct::Class;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    io::{self, Read},
+    fs, io,
     os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
@@ -31,8 +31,39 @@ const FILES: &[&str] = &[
 ];
 /// Bytes of one file that are kept; of a longer one only that it is longer, and when and how long.
 const MAX_FILE: u64 = 1 << 20;
-/// Hooks that are looked at.
+/// Files of the directory of hooks that are looked at besides those that Git runs.
 const MAX_HOOKS: usize = 500;
+/// Names of hooks that Git runs (githooks(5)): looked at however much stands beside them.
+const HOOKS: &[&str] = &[
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "pre-commit",
+    "pre-merge-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-rebase",
+    "post-checkout",
+    "post-merge",
+    "pre-push",
+    "pre-receive",
+    "update",
+    "proc-receive",
+    "post-receive",
+    "post-update",
+    "reference-transaction",
+    "push-to-checkout",
+    "pre-auto-gc",
+    "post-rewrite",
+    "sendemail-validate",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-prepare-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "post-index-change",
+];
 
 /// What stood under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,8 +201,10 @@ fn gone<'a>(from: &'a [(String, String)], to: &'a [(String, String)]) -> impl It
 fn look(directories: &[PathBuf]) -> BTreeMap<PathBuf, Stood> {
     let mut all = BTreeMap::new();
     for directory in directories {
-        let hooks = fs::read_dir(directory.join("hooks")).into_iter().flatten().flatten().take(MAX_HOOKS);
-        let files = FILES.iter().map(|name| directory.join(name)).chain(hooks.map(|entry| entry.path()));
+        let hooks = directory.join("hooks");
+        let others = fs::read_dir(&hooks).into_iter().flatten().flatten().take(MAX_HOOKS).map(|entry| entry.path());
+        let files = FILES.iter().map(|name| directory.join(name)).chain(HOOKS.iter().map(|name| hooks.join(name)));
+        let files = files.chain(others);
         all.extend(files.filter_map(|path| stands(&path).map(|stood| (path, stood))));
     }
     all
@@ -188,9 +221,12 @@ fn stands(path: &Path) -> Option<Stood> {
     if found.len() > MAX_FILE {
         return Some(Stood::Long(found.len(), found.modified().ok()));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(found.len() + 1).unwrap_or_default());
-    let read = fs::File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
-    Some(if read.is_ok() { Stood::File { bytes, mode: found.permissions().mode() } } else { Stood::Other })
+    Some(match text::bytes(path, MAX_FILE) {
+        Ok(Some(bytes)) => Stood::File { bytes, mode: found.permissions().mode() },
+        // it has grown since
+        Err(Unread::Long(_)) => Stood::Long(found.len(), found.modified().ok()),
+        Ok(None) | Err(_) => Stood::Other,
+    })
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {

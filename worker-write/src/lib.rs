@@ -18,6 +18,7 @@ pub mod operator;
 pub mod programs;
 pub mod reach;
 mod serve;
+mod text;
 
 #[cfg(unix)]
 mod failure;

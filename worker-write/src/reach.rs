@@ -2,17 +2,16 @@
 //! Trust: addresses of remotes come from the repository's configuration, paths of worktrees from an agent; both only choose
 //! among what the operator allows.
 
-use crate::git::{Git, NotRun, path};
-use bulkhead_ipc::edge::write::{Allowed, Operation};
-use std::{
-    fs,
-    io::Read as _,
-    path::{Component, Path, PathBuf},
+use crate::{
+    git::{Git, NotRun, path},
+    text::{self, Unread},
 };
+use bulkhead_ipc::edge::write::{Allowed, Operation};
+use std::path::{Component, Path, PathBuf};
 
 /// Remotes and alternates of a repository that are looked at, of each.
 const MAX_PLACES: usize = 16;
-/// Bytes of a file of alternates that are looked at.
+/// Bytes of a file of alternates at most, as in reads; one that is longer is refused.
 const MAX_ALTERNATES: u64 = 64 << 10;
 /// Where names are asked for.
 const NAMES: u16 = 53;
@@ -127,8 +126,30 @@ pub(crate) fn repository_at(dir: &Path) -> Option<PathBuf> {
 pub(crate) struct Lent {
     /// Those that lie where they may.
     found: Vec<PathBuf>,
-    /// There are others, or lines that are not followed.
-    pub(crate) elsewhere: bool,
+    /// Why there are others; the first reason that was met.
+    pub(crate) unfit: Option<Unlent>,
+}
+
+/// Why not all that a repository borrows from is known, or may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unlent {
+    /// One lies where nothing may be read, or stands in quotes.
+    Elsewhere,
+    /// There are more than [`MAX_PLACES`].
+    Many,
+    /// One of the files that name them was not read.
+    Unread(Unread),
+}
+
+impl Unlent {
+    /// What is the matter with `objects/info/alternates`, as the rest of a sentence.
+    pub(crate) fn said(&self) -> String {
+        match self {
+            Self::Elsewhere => "names an object directory outside the allowed roots".to_owned(),
+            Self::Many => "names too many object directories".to_owned(),
+            Self::Unread(why) => format!("is {why}"),
+        }
+    }
 }
 
 /// What the served repository borrows from. It may lie in the repository, or where the operator said; reads refuse the rest by
@@ -139,41 +160,49 @@ pub(crate) fn lent(allowed: &Allowed) -> Lent {
     alternates(&path(&allowed.common_dir), &|dir| may.iter().any(|may| dir.starts_with(may)))
 }
 
+/// Why not all is known that a repository at the other side of a `file` remote borrows from, if so. What lies beyond the
+/// roots is left to the walls around the Git that reads there.
+pub(crate) fn unread_alternates(allowed: &Allowed, common_dir: &Path) -> Option<Unlent> {
+    let roots: Vec<PathBuf> = paths(&allowed.roots).collect();
+    let lent = alternates(common_dir, &|dir| roots.iter().any(|root| dir.starts_with(root)));
+    lent.unfit.filter(|unfit| *unfit != Unlent::Elsewhere)
+}
+
 /// Those of the repository at `common_dir`, by whether they are held; what is not there is passed over, as Git does.
 fn alternates(common_dir: &Path, held: &impl Fn(&Path) -> bool) -> Lent {
     let mut lent = Lent::default();
     let mut open = vec![common_dir.join("objects")];
     while let Some(objects) = open.pop() {
-        let text = beginning(&objects.join("info/alternates"), MAX_ALTERNATES).unwrap_or_default();
+        let text = match text::whole(&objects.join("info/alternates"), MAX_ALTERNATES) {
+            Ok(text) => text.unwrap_or_default(),
+            Err(why) => {
+                lent.unfit.get_or_insert(Unlent::Unread(why));
+                continue;
+            }
+        };
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             // one in quotes is of a form that nobody writes, and could be read in two ways
             if line.starts_with('"') {
-                lent.elsewhere = true;
+                lent.unfit.get_or_insert(Unlent::Elsewhere);
                 continue;
             }
             let Ok(dir) = objects.join(line).canonicalize() else { continue };
             if lent.found.contains(&dir) {
                 continue;
             }
-            if !held(&dir) || lent.found.len() == MAX_PLACES {
-                lent.elsewhere = true;
+            if !held(&dir) {
+                lent.unfit.get_or_insert(Unlent::Elsewhere);
                 continue;
+            }
+            if lent.found.len() == MAX_PLACES {
+                lent.unfit.get_or_insert(Unlent::Many);
+                return lent;
             }
             open.push(dir.clone());
             lent.found.push(dir);
         }
     }
     lent
-}
-
-/// So many bytes at the beginning of a regular file, as text; anything else would hold this process up, or lead elsewhere.
-pub(crate) fn beginning(file: &Path, most: u64) -> Option<String> {
-    if !fs::symlink_metadata(file).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(file).ok()?.take(most).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl Remotes {
@@ -185,7 +214,8 @@ impl Remotes {
         let mut remotes = Self::default();
         for (dir, name) in [(&allowed.common_dir, "config"), (&allowed.git_dir, "config.worktree")] {
             let file = path(dir).join(name);
-            if beginning(&file, MAX_ALTERNATES).is_none() {
+            // Git would wait for a pipe, and a link leads out
+            if !matches!(text::there(&file), Ok(Some(found)) if found.is_file()) {
                 continue;
             }
             let file = file.into_os_string();
@@ -235,6 +265,8 @@ fn port(rest: &str, usual: u16) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use std::fs;
 
     #[test]
     fn an_address_gives_a_port_or_a_path_or_nothing() {
@@ -298,7 +330,8 @@ mod tests {
             (reach.changed[3..].to_vec(), reach.read, reach.ports)
         };
         let borrowed = vec![base.join("in/borrowed/objects")];
-        assert!(lent(&allowed).elsewhere, "one of the two lies beyond the roots");
+        let elsewhere = |allowed: &Allowed| lent(allowed).unfit == Some(Unlent::Elsewhere);
+        assert!(elsewhere(&allowed), "one of the two lies beyond the roots");
         let worktree = |path: &str| Operation::RemoveWorktree { path: path.to_owned(), force: false };
         for (path, granted) in [
             ("../wt", Some("in")),
@@ -328,14 +361,26 @@ mod tests {
         let beside = format!("{}/in/borrowed/objects\n", base.display());
         let unnamed = Allowed { lenders: Vec::new(), ..allowed.clone() };
         lines(&beside);
-        assert!(lent(&unnamed).elsewhere && lent(&unnamed).found.is_empty());
-        assert!(!lent(&allowed).elsewhere && lent(&allowed).found == borrowed);
+        assert!(elsewhere(&unnamed) && lent(&unnamed).found.is_empty());
+        assert!(lent(&allowed).unfit.is_none() && lent(&allowed).found == borrowed);
         fs::create_dir_all(base.join("in/repo/.git/lent/info")).expect("a directory");
         lines("# a comment\n\n../lent\n/nowhere/objects\n");
-        assert!(!lent(&unnamed).elsewhere && lent(&unnamed).found == [base.join("in/repo/.git/lent")]);
+        assert!(lent(&unnamed).unfit.is_none() && lent(&unnamed).found == [base.join("in/repo/.git/lent")]);
         fs::write(base.join("in/repo/.git/lent/info/alternates"), &beside).expect("a file");
-        assert!(lent(&unnamed).elsewhere, "over one that lies inside");
+        assert!(elsewhere(&unnamed), "over one that lies inside");
         lines("\"../lent\"\n");
-        assert!(lent(&allowed).elsewhere, "in quotes");
+        assert!(elsewhere(&allowed), "in quotes");
+
+        // by a part of it, nobody knows what it names
+        let comment = |length: u64| format!("#{}\n", "x".repeat(usize::try_from(length).expect("memory") - 2));
+        lines(&(comment(MAX_ALTERNATES - beside.len() as u64) + &beside));
+        assert!(lent(&allowed).unfit.is_none() && lent(&allowed).found == borrowed, "as long as one may be");
+        lines(&(comment(MAX_ALTERNATES) + &beside));
+        assert_eq!(lent(&allowed).unfit, Some(Unlent::Unread(Unread::Long(MAX_ALTERNATES))));
+        lines(&(0..=MAX_PLACES).map(|number| format!("../many/{number}\n")).collect::<String>());
+        (0..=MAX_PLACES).for_each(|number| {
+            fs::create_dir_all(base.join(format!("in/repo/.git/many/{number}"))).expect("a directory");
+        });
+        assert_eq!(lent(&allowed).unfit, Some(Unlent::Many));
     }
 }

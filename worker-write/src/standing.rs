@@ -1,11 +1,16 @@
 //! What a repository is in the middle of, by the files that Git leaves for it.
 //! Trust: only whether names are there is looked at, and of the list of a rebase which commands stand in it.
 
+use crate::text::{self, Unread};
 use bulkhead_contract::direct::OperationState;
-use std::path::Path;
+use std::{fs::File, io::Read as _, path::Path};
 
-/// Bytes of a short text of the git directory that are looked at.
+/// Bytes of a short text of the git directory at most.
 const MAX_TEXT: u64 = 1 << 20;
+/// Bytes of a list of steps at most: some hundred thousand of them.
+const MAX_STEPS: u64 = 16 << 20;
+/// Bytes of such a list in which its first word stands.
+const FIRST: u64 = 4 << 10;
 
 /// The operation that is open in a git directory, looked for in the order in which `git status` does.
 pub(crate) fn state(git_dir: &Path) -> OperationState {
@@ -31,24 +36,42 @@ pub(crate) fn state(git_dir: &Path) -> OperationState {
 
 /// A series of cherry-picks or reverts between two of its steps.
 fn sequence(git_dir: &Path) -> Option<OperationState> {
-    let todo = bounded(&git_dir.join("sequencer/todo"))?;
-    match todo.split_whitespace().next()? {
+    match first_word(&git_dir.join("sequencer/todo"))?.as_str() {
         "pick" | "p" => Some(OperationState::CherryPick),
         "revert" => Some(OperationState::Revert),
         _ => None,
     }
 }
 
-/// Steps of a stopped rebase that would run programs.
-pub(crate) fn programs_to_run(git_dir: &Path) -> Vec<String> {
-    let todo = bounded(&git_dir.join("rebase-merge/git-rebase-todo")).unwrap_or_default();
-    let runs = |line: &&str| matches!(line.split_whitespace().next(), Some("exec" | "x"));
-    todo.lines().map(str::trim).filter(runs).map(str::to_owned).collect()
+/// The word that a text begins with, however long it is.
+fn first_word(path: &Path) -> Option<String> {
+    if !text::there(path).ok()??.is_file() {
+        return None;
+    }
+    let mut beginning = Vec::new();
+    File::open(path).ok()?.take(FIRST).read_to_end(&mut beginning).ok()?;
+    String::from_utf8_lossy(&beginning).split_whitespace().next().map(str::to_owned)
 }
 
-/// A short text, if it is a regular file.
-pub(crate) fn bounded(path: &Path) -> Option<String> {
-    crate::reach::beginning(path, MAX_TEXT)
+/// Name of the list of steps of a stopped rebase.
+pub(crate) const STEPS: &str = "rebase-merge/git-rebase-todo";
+
+/// Steps of a stopped rebase that would run programs.
+///
+/// # Errors
+/// Why it is not known which these are.
+pub(crate) fn programs_to_run(git_dir: &Path) -> Result<Vec<String>, Unread> {
+    let todo = text::whole(&git_dir.join(STEPS), MAX_STEPS)?.unwrap_or_default();
+    let runs = |line: &&str| matches!(line.split_whitespace().next(), Some("exec" | "x"));
+    Ok(todo.lines().map(str::trim).filter(runs).map(str::to_owned).collect())
+}
+
+/// A short text; `None` where there is none.
+///
+/// # Errors
+/// It is no regular file of at most 1 MiB that can be read.
+pub(crate) fn bounded(path: &Path) -> Result<Option<String>, Unread> {
+    text::whole(path, MAX_TEXT)
 }
 
 /// The state as a word in a sentence.

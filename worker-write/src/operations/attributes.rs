@@ -4,15 +4,9 @@
 use crate::{
     repo::Repo,
     settings::{Settings, operators},
+    text,
 };
-use std::{
-    collections::BTreeSet,
-    ffi::OsStr,
-    fs::File,
-    io::{ErrorKind, Read},
-    os::unix::ffi::OsStrExt,
-    path::Path,
-};
+use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
 /// Bytes of one file that are searched.
 const MAX_FILE: u64 = 1 << 20;
@@ -58,13 +52,9 @@ pub(super) fn may_say(repo: &Repo<'_>, settings: &Settings, attribute: &str, pat
 }
 
 fn said(path: &Path, attribute: &str) -> Said {
-    match path.symlink_metadata() {
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Said::Absent,
-        Ok(found) if found.is_file() && found.len() <= MAX_FILE => {}
-        _ => return Said::Maybe,
+    match text::bytes(path, MAX_FILE) {
+        Ok(None) => Said::Absent,
+        Ok(Some(bytes)) if !bytes.windows(attribute.len()).any(|piece| piece == attribute.as_bytes()) => Said::No,
+        Ok(Some(_)) | Err(_) => Said::Maybe,
     }
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
-    let is_there = || bytes.windows(attribute.len()).any(|piece| piece == attribute.as_bytes());
-    if read.is_err() || bytes.len() as u64 > MAX_FILE || is_there() { Said::Maybe } else { Said::No }
 }

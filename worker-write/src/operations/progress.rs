@@ -8,9 +8,10 @@ use crate::{
     restore,
     settings::Settings,
     standing,
+    text::Unread,
 };
 use bulkhead_contract::direct::{Class, OperationState};
-use bulkhead_ipc::edge::write::Done;
+use bulkhead_ipc::edge::write::{Done, Failed};
 
 const HOOKS: &[&str] = &[
     "pre-commit",
@@ -62,12 +63,22 @@ pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
 /// Where giving up leads, where Git says so in a file.
 fn goes_back_to(repo: &Repo<'_>) -> Step<Option<String>> {
     for name in ["rebase-merge/orig-head", "rebase-apply/orig-head", "BISECT_START", "sequencer/head"] {
-        if let Some(text) = standing::bounded(&repo.git_dir.join(name)) {
+        let text = standing::bounded(&repo.git_dir.join(name)).map_err(|why| unread(name, &why))?;
+        if let Some(text) = text {
             let revision = text.trim();
             return if super::names::is_plain(revision) { repo.commit(revision) } else { Ok(None) };
         }
     }
     Ok(None)
+}
+
+/// Of a file that says what is open, and was not read.
+fn unread(name: &str, why: &Unread) -> Box<Failed> {
+    failed(
+        if matches!(why, Unread::Long(_)) { Class::TooLarge } else { Class::Unusable },
+        format!("{name} in the git directory is {why}. Nothing was done."),
+        "A person has to look at it, and go on or give up with Git itself.",
+    )
 }
 
 /// Goes on with what is open, where nothing is unmerged. The state that it comes to is `Clear`, or `Conflict` where it
@@ -141,7 +152,7 @@ pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
 
 fn may_go_on(repo: &Repo<'_>, settings: &Settings, state: OperationState) -> Step<()> {
     signing::may_be_unsigned(repo, "commit.gpgSign")?;
-    let programs = standing::programs_to_run(&repo.git_dir);
+    let programs = standing::programs_to_run(&repo.git_dir).map_err(|why| unread(standing::STEPS, &why))?;
     if state == OperationState::Rebase && !programs.is_empty() {
         return refused(
             format!(

@@ -5,7 +5,7 @@
 use crate::{
     failure::{Step, failed, refused, shown},
     git::Run,
-    reach::repository_at,
+    reach::{repository_at, unread_alternates},
     repo::{Repo, lossy},
     settings::{Settings, listed},
 };
@@ -219,7 +219,14 @@ fn directory(repo: &Repo<'_>, path: &Path) -> Step<PathBuf> {
         ));
     };
     if repo.allowed.roots.iter().any(|root| found.starts_with(OsStr::from_bytes(root))) {
-        return Ok(found);
+        return match unread_alternates(repo.allowed, &found) {
+            None => Ok(found),
+            Some(unfit) => Err(failed(
+                Class::TooLarge,
+                format!("objects/info/alternates of the remote's repository {}. Nothing was done.", unfit.said()),
+                "A person has to look at that repository.",
+            )),
+        };
     }
     refused(
         format!(

@@ -7,6 +7,7 @@ use crate::{
     repo::{Repo, fields, lossy},
     restore,
     settings::{Settings, flattened},
+    standing,
 };
 use bulkhead_contract::direct::Class;
 use bulkhead_ipc::edge::write::Done;
@@ -131,7 +132,7 @@ pub(super) fn remove(repo: &Repo<'_>, path: &str, force: bool) -> Step<Done> {
         );
     }
     let mut done = Done::default();
-    if let Some(git_dir) = own_git_dir(repo, &place) {
+    if let Some(git_dir) = own_git_dir(repo, &place)? {
         let there = repo.at(&place, &git_dir);
         if !force {
             is_clean(&there, path)?;
@@ -234,12 +235,30 @@ fn find(repo: &Repo<'_>, path: &str) -> Step<(usize, Listed)> {
     })
 }
 
+/// Working trees whose git directories are looked through.
+const MAX_LINKED: usize = 10_000;
+
 /// The git directory of a linked working tree, found from the repository's side: the tree's own `.git` file is not asked.
-fn own_git_dir(repo: &Repo<'_>, place: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(repo.common_dir.join("worktrees")).ok()?;
+/// `None` where the tree itself is gone; where it is there, nothing of it may go without a point that is made through this.
+fn own_git_dir(repo: &Repo<'_>, place: &Path) -> Step<Option<PathBuf>> {
+    if !place.is_dir() {
+        return Ok(None);
+    }
     let back = place.join(".git");
-    entries.flatten().take(10_000).map(|entry| entry.path()).find(|directory| {
-        let text = crate::standing::bounded(&directory.join("gitdir")).unwrap_or_default();
-        place.is_dir() && directory.join(text.trim_end_matches('\n')) == back
-    })
+    let names_it = |directory: &PathBuf| {
+        let named = standing::bounded(&directory.join("gitdir")).ok().flatten();
+        named.is_some_and(|text| flattened(&directory.join(text.trim_end())) == back)
+    };
+    let entries = std::fs::read_dir(repo.common_dir.join("worktrees")).into_iter().flatten().flatten();
+    match entries.take(MAX_LINKED).map(|entry| entry.path()).find(names_it) {
+        Some(found) => Ok(Some(found)),
+        None => refused(
+            format!(
+                "None of the first {MAX_LINKED} directories in worktrees/ of the repository names {} in a gitdir file of at \
+                 most 1 MiB, so no restore point can be made of it. Nothing was done.",
+                place.display()
+            ),
+            "Look at it with git worktree list, and remove it with Git itself.",
+        ),
+    }
 }

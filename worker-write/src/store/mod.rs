@@ -14,13 +14,12 @@ pub(crate) mod tree;
 
 pub(crate) use refs::is_name;
 
-use crate::settings::{Settings, is_on};
-use gix::hash::{Kind, ObjectId};
-use std::{
-    fs::File,
-    io::{ErrorKind, Read},
-    path::{Path, PathBuf},
+use crate::{
+    settings::{Settings, is_on},
+    text,
 };
+use gix::hash::{Kind, ObjectId};
+use std::path::{Path, PathBuf};
 
 /// This is not read here; ask Git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,12 +102,5 @@ impl std::fmt::Debug for Store {
 
 /// All of a regular file that is no longer than this; `None` where there is none.
 fn whole(path: &Path, most: u64) -> Answer<Option<Vec<u8>>> {
-    let length = match path.symlink_metadata() {
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        Ok(found) if found.is_file() && found.len() <= most => found.len(),
-        _ => return Err(Elsewhere),
-    };
-    let mut bytes = Vec::with_capacity(usize::try_from(length + 1).map_err(|_| Elsewhere)?);
-    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    if read.is_err() || bytes.len() as u64 > most { Err(Elsewhere) } else { Ok(Some(bytes)) }
+    text::bytes(path, most).map_err(|_| Elsewhere)
 }
