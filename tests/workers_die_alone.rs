@@ -114,6 +114,8 @@ fn a_killed_launcher_is_reported_and_its_workers_are_gone() {
     assert_eq!(outcome.code(), Some(10023), "{}", outcome.message);
     let message = outcome.error().expect("it has a code").to_string();
     assert!(message.contains("launcher"), "the reason is named: {message}");
+    assert!(message.contains("restart the server"), "{message}");
+    assert_eq!(outcome.error().expect("it has a code")["data"]["retryable"], false, "{message}");
     let id = server.request("ping", json!({}));
     assert_eq!(server.answer(&id).message["result"], json!({}));
     assert!(server.finish().status.success());

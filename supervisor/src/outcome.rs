@@ -1,6 +1,7 @@
 //! How a call that reached the workers can end, in types that the MCP layer renders.
 //! Trust: built by the supervisor from its own knowledge; worker texts in it have passed the edge's checks.
 
+use crate::{audit::NotRecorded, carrier::StartError};
 use bulkhead_contract::{
     args::Violation,
     failure::{ReadFailure, Reason},
@@ -72,6 +73,12 @@ pub enum CallError {
         /// Why, and what to do.
         why: String,
     },
+    /// No worker can be had in this server's life. Code 10023.
+    #[error("no worker can be had any more: {why}")]
+    Gone {
+        /// Why, and what to do.
+        why: String,
+    },
     /// This very call killed its worker twice. Code 10024.
     #[error("this call ended its worker twice and is refused for {seconds} s")]
     Poisoned {
@@ -83,6 +90,8 @@ pub enum CallError {
     Unrecorded {
         /// Why.
         why: String,
+        /// Nothing will be recorded in this server's life.
+        for_good: bool,
     },
     /// The operator wants nobody to look for other agents. Code 10011.
     #[error("looking for other agents is switched off")]
@@ -102,4 +111,16 @@ pub enum CallError {
     /// The asker does not wait any more: the client cancelled, and nothing is sent for it, or the server is stopping.
     #[error("cancelled")]
     Cancelled,
+}
+
+impl From<StartError> for CallError {
+    fn from(StartError { why, for_good, .. }: StartError) -> Self {
+        if for_good { Self::Gone { why } } else { Self::Unavailable { why } }
+    }
+}
+
+impl From<NotRecorded> for CallError {
+    fn from(NotRecorded { why, for_good }: NotRecorded) -> Self {
+        Self::Unrecorded { why, for_good }
+    }
 }

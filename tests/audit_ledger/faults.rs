@@ -105,6 +105,16 @@ fn a_ledger_that_is_swapped_or_cut_under_a_server_is_noticed_and_left_alone() {
             _ => unrecorded(&world, &mut server).is_some(),
         });
         assert!(noticed, "{what} is noticed");
+        if mode == "required" {
+            // the server gave the ledger up, so that asking again is of no use
+            let given_up = process::until(PATIENCE, || {
+                let outcome = server.read("repo.status", &world.repo);
+                let error = outcome.error().expect("every call is refused");
+                let message = error["message"].as_str().expect("a message");
+                error["data"]["retryable"] == false && message.contains("restarted")
+            });
+            assert!(given_up, "{}", server.read("repo.status", &world.repo).message);
+        }
         assert!(server.finish().status.success());
         assert_eq!(fs::read_to_string(world.ledger()).expect("the ledger"), left, "nothing is written to it");
     }

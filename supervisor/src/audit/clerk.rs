@@ -52,7 +52,8 @@ impl Clerk {
     pub async fn start(carrier: &Rc<dyn Carrier>) -> Result<Self, Fall> {
         let started = timeout(START, carrier.start(WorkerKind::Audit, None)).await;
         let link = started.map_err(|_| Fall::new("no worker that records could be started in time"))?;
-        let link = link.map_err(|e| Fall::new(format!("no worker that records can be started: {e}")))?;
+        let link = link
+            .map_err(|e| Fall { why: format!("no worker that records can be started: {e}"), for_good: e.for_good })?;
         Ok(Self { link, phase: Phase::Starting, report: None })
     }
 

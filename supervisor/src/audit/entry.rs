@@ -1,7 +1,7 @@
 //! The record of one call, from what is known at its beginning to how it ended. Dropped unfinished, it says so itself.
 //! Trust: arguments are the agent's; of them a digest is kept, and a count where many repositories are meant.
 
-use super::{Audit, Noted};
+use super::{Audit, NotRecorded, Noted};
 use crate::{mcp::jsonrpc::RpcError, outcome::CallError, work::Done};
 use bulkhead_contract::{
     canonical, catalogue,
@@ -54,7 +54,7 @@ impl Entry {
     ///
     /// # Errors
     /// Why that is not recorded; then nothing may leave.
-    pub async fn intend(&self, proposal: Option<[u8; 32]>) -> Result<(), String> {
+    pub async fn intend(&self, proposal: Option<[u8; 32]>) -> Result<(), NotRecorded> {
         let Some(Begun { tool, client, scope, arguments, since }) = self.begun.clone() else { return Ok(()) };
         let write = Some(Write { step: Step::Intent, risk: risk(tool), proposal });
         let summary = format!("about to leave{}", named(proposal));
@@ -195,7 +195,7 @@ fn told(error: &CallError) -> (String, Option<String>) {
         CallError::WorkerDied { how } => {
             (format!("error {}: the worker that served it ended", code::WORKER_DIED), Some(how.clone()))
         }
-        CallError::Unavailable { why } => {
+        CallError::Unavailable { why } | CallError::Gone { why } => {
             (format!("error {}: no worker could be had", code::WORKER_UNAVAILABLE), Some(why.clone()))
         }
         CallError::Poisoned { .. } => (format!("error {}: it ended two workers before", code::POISONED), None),

@@ -142,6 +142,21 @@ enum Health {
     Lost(String),
 }
 
+/// Why an event is not in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotRecorded {
+    /// In words.
+    pub why: String,
+    /// Nothing will be recorded in this server's life: the ledger was tampered with, there is none, or no worker can be had.
+    pub for_good: bool,
+}
+
+impl NotRecorded {
+    fn now(why: impl Into<String>) -> Self {
+        Self { why: why.into(), for_good: false }
+    }
+}
+
 /// What became of a call, for the log.
 #[derive(Debug)]
 pub(crate) struct Noted {
@@ -211,7 +226,7 @@ impl Audit {
     ///
     /// # Errors
     /// Why it may not.
-    pub async fn admit(&self) -> Result<(), String> {
+    pub async fn admit(&self) -> Result<(), NotRecorded> {
         let Some(shared) = self.0.as_ref().filter(|shared| shared.mode == Mode::Required) else { return Ok(()) };
         shared.run();
         let known = |state: &State| match state.health {
@@ -220,9 +235,9 @@ impl Audit {
             Health::Failing(_) | Health::Lost(_) => true,
         };
         if timeout(STARTING, shared.until(known)).await.is_err() {
-            return Err("the worker that records is not ready in time".to_owned());
+            return Err(NotRecorded::now("the worker that records is not ready in time"));
         }
-        self.unrecorded().map_or(Ok(()), Err)
+        self.not_recorded().map_or(Ok(()), Err)
     }
 
     /// Waits, at the first answer alone and not for the disk, until it is known whether there is somebody to record it.
@@ -245,6 +260,12 @@ impl Audit {
             _ if state.queue.is_full() => Some("too many events wait to be recorded".to_owned()),
             _ => None,
         }
+    }
+
+    /// The same, and whether that is for good.
+    fn not_recorded(&self) -> Option<NotRecorded> {
+        let for_good = self.0.as_ref().is_some_and(|shared| matches!(shared.state.borrow().health, Health::Lost(_)));
+        self.unrecorded().map(|why| NotRecorded { why, for_good })
     }
 
     /// A worker ended that nobody had told to.
@@ -275,14 +296,14 @@ impl Audit {
     ///
     /// # Errors
     /// Why it is not known to be recorded.
-    pub(crate) async fn durable(&self, noted: Noted) -> Result<(), String> {
+    pub(crate) async fn durable(&self, noted: Noted) -> Result<(), NotRecorded> {
         let Some(shared) = &self.0 else { return Ok(()) };
         shared.run();
         let known = |state: &State| !matches!(state.health, Health::Idle | Health::Starting | Health::Opening);
         if timeout(STARTING, shared.until(known)).await.is_err() {
-            return Err("the worker that records is not ready in time".to_owned());
+            return Err(NotRecorded::now("the worker that records is not ready in time"));
         }
-        if let Some(why) = self.unrecorded() {
+        if let Some(why) = self.not_recorded() {
             return Err(why);
         }
         let (sender, recorded) = oneshot::channel();
@@ -297,8 +318,10 @@ impl Audit {
         };
         match timeout(DURABLE, recorded).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(self.unrecorded().unwrap_or_else(|| "the event could not be recorded".to_owned())),
-            Err(_) => Err(format!("the disk did not take the event within {} s", DURABLE.as_secs())),
+            Ok(false) => {
+                Err(self.not_recorded().unwrap_or_else(|| NotRecorded::now("the event could not be recorded")))
+            }
+            Err(_) => Err(NotRecorded::now(format!("the disk did not take the event within {} s", DURABLE.as_secs()))),
         }
     }
 

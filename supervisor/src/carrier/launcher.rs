@@ -114,7 +114,7 @@ impl Carrier for Launcher {
             }
             loop {
                 let answer = edge.request_spawn(kind, path.clone())?;
-                match answer.await.unwrap_or_else(|_| Err(StartError::new(GONE))) {
+                match answer.await.unwrap_or_else(|_| Err(StartError::for_good(GONE))) {
                     // whoever waits has a deadline and drops this at it
                     Err(e) if e.too_fast => sleep(AGAIN).await,
                     started => return started?.into_link(kind),
@@ -187,7 +187,7 @@ impl Edge {
 
     fn post(&self, open: &mut Open, message: &ToLauncher) -> Result<(), StartError> {
         if open.gone {
-            return Err(StartError::new(GONE));
+            return Err(StartError::for_good(GONE));
         }
         let packet = encode(message).map_err(|e| StartError::new(e.to_string()))?;
         open.unsent.push_back(packet);

@@ -57,11 +57,18 @@ pub struct StartError {
     pub why: String,
     /// Nothing is wrong but that workers were started too fast.
     pub too_fast: bool,
+    /// There will be none in this server's life.
+    pub for_good: bool,
 }
 
 impl StartError {
     pub(crate) fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), too_fast: false }
+        Self { why: why.into(), too_fast: false, for_good: false }
+    }
+
+    /// Whoever starts workers is gone.
+    pub(crate) fn for_good(why: impl Into<String>) -> Self {
+        Self { for_good: true, ..Self::new(why) }
     }
 }
 

@@ -80,7 +80,18 @@ fn failed(tool: &Tool, error: CallError) -> Rendered {
             format!("No answer within {seconds} s; the process was stopped."),
             "Ask for less, or have the operator raise --timeout.",
         ),
-        CallError::Unrecorded { why } => (
+        CallError::Gone { why } => (
+            Class::Failed,
+            format!("No process can be started any more: {why}."),
+            "Calling again does not help: the server has to be restarted.",
+        ),
+        CallError::Unrecorded { why, for_good: true } => (
+            Class::Refused,
+            format!("This call cannot be recorded: {}. Nothing was done.", why.trim_end_matches('.')),
+            "Calling again does not help: the operator looks at the ledger (`bulkhead doctor` shows it), then restarts the \
+             server.",
+        ),
+        CallError::Unrecorded { why, for_good: false } => (
             Class::Refused,
             format!("This call cannot be recorded: {}. Nothing was done.", why.trim_end_matches('.')),
             "The operator can mend that (`bulkhead doctor` shows the ledger) or record nothing with --audit off.",
@@ -215,7 +226,9 @@ mod tests {
             (failure(Reason::Redirected), "unusable"),
             (failure(Reason::TooLarge), "too_large"),
             (CallError::Deadline { seconds: 3 }, "timeout"),
-            (CallError::Unrecorded { why: "x".into() }, "refused"),
+            (CallError::Unrecorded { why: "x".into(), for_good: false }, "refused"),
+            (CallError::Unrecorded { why: "x".into(), for_good: true }, "refused"),
+            (CallError::Gone { why: "x".into() }, "failed"),
             (CallError::WorkerDied { how: "signal 6".into() }, "failed"),
             (CallError::Direct(Box::new(Failure::new(Class::Dirty, "a", "b"))), "dirty"),
         ] {

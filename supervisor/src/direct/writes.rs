@@ -161,7 +161,7 @@ impl Write {
                 (Operation::Resolve { path, becomes, stages }, Some(word))
             }
         };
-        asker.entry.intend(None).await.map_err(|why| CallError::Unrecorded { why })?;
+        asker.entry.intend(None).await?;
         let mut told = Told::of(tool, &operation);
         if let (Told::Members(members), Some(word)) = (&mut told, word) {
             members.insert("side".to_owned(), word.into());

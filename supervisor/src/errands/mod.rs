@@ -381,7 +381,7 @@ async fn spare<E: Errand>(shared: &Rc<Shared<E>>) -> bool {
 
 fn told(fall: Fall, time: Duration) -> CallError {
     match fall {
-        Fall::NotStarted(e) => CallError::Unavailable { why: e.why },
+        Fall::NotStarted(e) => e.into(),
         Fall::Refused(failure) => CallError::Read(failure),
         Fall::Short { layer, cause } => CallError::IsolationMissing { layer, cause },
         Fall::Moved => CallError::WorkerDied { how: "it speaks of a path that nobody named".to_owned() },

@@ -75,7 +75,7 @@ fn words(error: &CallError) -> String {
         CallError::Poisoned { seconds } => {
             format!("refused: reading it ended its process twice; it is tried again in {seconds} s.")
         }
-        CallError::Unavailable { why } => format!("unavailable: {why}"),
+        CallError::Unavailable { why } | CallError::Gone { why } => format!("unavailable: {why}"),
         other => format!("unavailable: {other}"),
     };
     cut(&text, MAX_ERROR)

@@ -142,7 +142,7 @@ async fn work(
 /// What a fall is to one who waits.
 fn told_of(fall: Fall) -> CallError {
     match fall {
-        Fall::NotStarted(e) => CallError::Unavailable { why: e.why },
+        Fall::NotStarted(e) => e.into(),
         Fall::Short { layer, cause } => CallError::IsolationMissing { layer, cause },
         Fall::Died { how, .. } | Fall::Unheard { how, .. } => CallError::WorkerDied { how },
         Fall::Late { .. } => {

@@ -188,6 +188,11 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             format!("No process that may read can be started now: {}", cut(why)),
             json!({ "why": cut(why), "retryable": true }),
         ),
+        CallError::Gone { why } => (
+            code::WORKER_UNAVAILABLE,
+            format!("No process that may read can be started any more: {}. Calling again does not help.", cut(why)),
+            json!({ "why": cut(why), "retryable": false }),
+        ),
         CallError::Poisoned { seconds } => (
             code::POISONED,
             format!(
@@ -196,23 +201,25 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
             ),
             json!({ "retryAfterSeconds": seconds, "retryable": true }),
         ),
-        CallError::Unrecorded { why } if !tool.annotations.read_only => (
+        CallError::Unrecorded { why, for_good } if !tool.annotations.read_only => (
             code::UNRECORDED,
             format!(
                 "Refused: this call cannot be recorded, and nothing that asks for a write leaves unrecorded: {}. Nothing was \
-                 sent. The operator can mend that (`bulkhead doctor` shows the ledger) or record nothing with --audit off.",
-                cut(why).trim_end_matches('.')
+                 sent. The operator can mend that (`bulkhead doctor` shows the ledger{}) or record nothing with --audit off.",
+                cut(why).trim_end_matches('.'),
+                restart(*for_good),
             ),
-            json!({ "why": cut(why), "flag": "--audit off", "retryable": true }),
+            json!({ "why": cut(why), "flag": "--audit off", "retryable": !for_good }),
         ),
-        CallError::Unrecorded { why } => (
+        CallError::Unrecorded { why, for_good } => (
             code::UNRECORDED,
             format!(
                 "Refused: --audit required, and this call cannot be recorded: {}. The operator can mend that (`bulkhead \
-                 doctor` shows the ledger) or accept unrecorded reads with --audit best-effort.",
-                cut(why).trim_end_matches('.')
+                 doctor` shows the ledger{}) or accept unrecorded reads with --audit best-effort.",
+                cut(why).trim_end_matches('.'),
+                restart(*for_good),
             ),
-            json!({ "why": cut(why), "flag": "--audit best-effort", "retryable": true }),
+            json!({ "why": cut(why), "flag": "--audit best-effort", "retryable": !for_good }),
         ),
         CallError::DetectionOff => (
             code::DETECTION_OFF,
@@ -246,6 +253,11 @@ fn failed(tool: &Tool, error: &CallError) -> Rendered {
         ),
     };
     error_payload(tool, code, message, data)
+}
+
+/// What belongs to mending what this server does not try again.
+fn restart(for_good: bool) -> &'static str {
+    if for_good { "; this server tries no more and has to be restarted" } else { "" }
 }
 
 fn read_message(failure: &ReadFailure) -> String {
@@ -409,6 +421,24 @@ mod tests {
                 (&value["tool"], &value["readOnly"], &value["source"]),
                 (&json!("repo.status"), &json!(true), &json!("local-git"))
             );
+        }
+    }
+
+    #[test]
+    fn only_what_may_come_right_by_itself_is_worth_a_retry() {
+        let why = || "it is gone".to_owned();
+        for (error, code, retryable) in [
+            (CallError::Unavailable { why: why() }, code::WORKER_UNAVAILABLE, true),
+            (CallError::Gone { why: why() }, code::WORKER_UNAVAILABLE, false),
+            (CallError::Unrecorded { why: why(), for_good: false }, code::UNRECORDED, true),
+            (CallError::Unrecorded { why: why(), for_good: true }, code::UNRECORDED, false),
+        ] {
+            let (value, _) = payload(Err(error));
+            let error = &value["error"];
+            assert_eq!((&error["code"], &error["data"]["retryable"]), (&json!(code), &json!(retryable)));
+            let message = error["message"].as_str().expect("a message");
+            let helpless = message.contains("restarted") || message.contains("does not help");
+            assert_eq!(helpless, !retryable, "{message}");
         }
     }
 

@@ -446,7 +446,7 @@ pub(super) async fn recorded<R: Reads>(
 ) -> Result<Done, CallError> {
     let outcome = match audit.admit().await {
         Ok(()) => work.done(reads, settings, Asker { client, outbox, entry: &entry }, control).await,
-        Err(why) => Err(CallError::Unrecorded { why }),
+        Err(why) => Err(why.into()),
     };
     entry.ended(&outcome);
     audit.settled().await;

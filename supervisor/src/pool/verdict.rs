@@ -36,7 +36,7 @@ impl Shared {
         let error = match fall {
             Fall::NotStarted(e) => {
                 log::warn(&format!("no read worker: {e}"));
-                CallError::Unavailable { why: e.why }
+                e.into()
             }
             Fall::Refused(failure) => {
                 state.routes.forget(&job.path);

@@ -219,7 +219,7 @@ impl Proposal {
             return Err(CallError::Forbidden { violations: vec![Broken { violation, reason: Reason::TooLarge }] });
         }
         let digest = body.digest;
-        asker.entry.intend(Some(digest)).await.map_err(|why| CallError::Unrecorded { why })?;
+        asker.entry.intend(Some(digest)).await?;
         let mut leaves = |state: State| {
             if let Some(turn) = &mut turn {
                 turn.leaves(state);

@@ -63,7 +63,7 @@ impl One {
     }
 
     async fn cancel<R: Reads>(&self, wire: &Wire<'_, R>, asker: Asker<'_>) -> Result<Done, CallError> {
-        asker.entry.intend(None).await.map_err(|why| CallError::Unrecorded { why })?;
+        asker.entry.intend(None).await?;
         let body = json!({ "agentId": asker.agent() }).to_string().into_bytes();
         let path = format!("operation/cancel/{}", self.preview_id);
         let (ended, checkpoint) =

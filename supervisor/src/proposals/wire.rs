@@ -130,7 +130,7 @@ pub(crate) fn checked_within(
                 Ok(Err(Silence { reason, sent, may_be_held: sent }))
             }
             // it says itself which process is meant
-            CallError::Unavailable { why } => {
+            CallError::Unavailable { why } | CallError::Gone { why } => {
                 let reason = format!("The gateway could not be asked: {why}.");
                 Ok(Err(Silence { reason, sent, may_be_held: sent }))
             }
