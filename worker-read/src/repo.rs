@@ -277,15 +277,18 @@ impl Repo {
     /// Which of both is there and could not be read, if any, by its path from the top: what it rules does not count then.
     #[must_use]
     pub fn info_unread(&self) -> Option<&'static str> {
-        let exclude = self.info_exclude().is_none();
-        let attributes = self.info_attributes().is_none();
-        let held = self.info.borrow();
-        let is_there = |slot: usize| held[slot].as_ref().is_some_and(|(version, _)| !version.is_absent());
-        match (exclude && is_there(0), attributes && is_there(1)) {
-            (true, _) => Some(".git/info/exclude"),
-            (_, true) => Some(".git/info/attributes"),
-            _ => None,
-        }
+        let exclude = self.info_exclude().is_none() && self.is_there(0);
+        if exclude { Some(".git/info/exclude") } else { self.attributes_unread() }
+    }
+
+    /// The same of `info/attributes` alone.
+    #[must_use]
+    pub fn attributes_unread(&self) -> Option<&'static str> {
+        (self.info_attributes().is_none() && self.is_there(1)).then_some(".git/info/attributes")
+    }
+
+    fn is_there(&self, slot: usize) -> bool {
+        self.info.borrow()[slot].as_ref().is_some_and(|(version, _)| !version.is_absent())
     }
 
     /// The tree of the commit that HEAD is at.

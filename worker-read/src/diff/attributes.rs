@@ -58,6 +58,8 @@ pub struct Disk<'a> {
     outcome: Outcome,
     prefix: Vec<u8>,
     levels: Vec<Level>,
+    /// The first file of rules that is there and does not count, since it was too large or could not be read.
+    unread: Option<Vec<u8>>,
 }
 
 struct Level {
@@ -84,6 +86,7 @@ impl<'a> Disk<'a> {
             outcome: Outcome::default(),
             prefix: Vec::new(),
             levels: Vec::new(),
+            unread: repo.attributes_unread().map(|path| path.as_bytes().to_vec()),
         };
         let top = repo.found.worktree.as_deref().filter(|_| !repo.is_bare());
         disk.push(top.and_then(|top| Dir::open(top).ok()));
@@ -99,11 +102,15 @@ impl<'a> Disk<'a> {
     }
 
     /// The rules of the directory at the prefix: on disk, or in the index where they are not checked out.
-    fn rules(&self, dir: Option<&Dir>) -> Option<Vec<u8>> {
+    fn rules(&mut self, dir: Option<&Dir>) -> Option<Vec<u8>> {
         const NAME: &[u8] = b".gitattributes";
-        let on_disk = dir.and_then(|dir| dir.file(NAME).ok());
-        if let Some(bytes) = on_disk.and_then(|file| files::read_open(file, MAX_RULES).ok()) {
-            return Some(bytes);
+        if let Some(file) = dir.and_then(|dir| dir.file(NAME).ok()) {
+            match files::read_open(file, MAX_RULES) {
+                Ok(bytes) => return Some(bytes),
+                Err(NoContents::NotRegular) => {}
+                // those in the index are others
+                Err(_) => return self.passed_over(NAME),
+            }
         }
         // a directory of that name has no rules, and those in the index do not count
         if dir.is_some_and(|dir| dir.stat(NAME).is_ok_and(|stat| stat.kind == Kind::Dir)) {
@@ -113,8 +120,22 @@ impl<'a> Disk<'a> {
         let is_at = |&at: &usize| index.path(at).iter().cmp(self.prefix.iter().chain(NAME));
         let at = index.attributes[index.attributes.binary_search_by(is_at).ok()?];
         let id = index.state.entry(at).id;
-        self.repo.git.find_header(id).ok().filter(|header| header.size() <= MAX_RULES)?;
-        self.repo.git.find_object(id).ok().map(|object| object.detach().data)
+        let fits = self.repo.git.find_header(id).is_ok_and(|header| header.size() <= MAX_RULES);
+        match self.repo.git.find_object(id) {
+            Ok(object) if fits => Some(object.detach().data),
+            _ => self.passed_over(NAME),
+        }
+    }
+
+    fn passed_over(&mut self, name: &[u8]) -> Option<Vec<u8>> {
+        self.unread.get_or_insert_with(|| [&self.prefix, name].concat());
+        None
+    }
+
+    /// Path of a file of rules that would count and was not read, as far as paths were asked about; the first of them.
+    #[must_use]
+    pub fn unread(&self) -> Option<&[u8]> {
+        self.unread.as_deref()
     }
 
     /// Goes to the directory of `path`.

@@ -83,6 +83,12 @@ impl<'a> Printer<'a> {
         self.demanding
     }
 
+    /// A file of attributes that would count for what was printed, and was not read.
+    #[must_use]
+    pub fn unread(&self) -> Option<&[u8]> {
+        self.disk.unread()
+    }
+
     /// Compares by the algorithm that the driver of `path` demands, from here on.
     pub fn demand(&mut self, path: &[u8]) {
         if !self.demanding {

@@ -10,6 +10,7 @@ mod indented;
 mod real;
 #[path = "../support/mod.rs"]
 mod support;
+mod unread;
 
 use bulkhead_contract::results::{Omission, TextDiff};
 use bulkhead_ipc::edge::{

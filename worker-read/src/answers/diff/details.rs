@@ -104,6 +104,7 @@ pub(in crate::answers) fn details(
         answer.files.push(row);
         last = Some(place);
     }
+    answer.partial = answer.partial.or_else(|| status::partial(None, printer.unread()));
     answer.next_cursor = last.filter(|_| answer.truncated).map(|last| format!("{OWN}{}", Cursor::Row(last).text()));
     Ok(answer)
 }

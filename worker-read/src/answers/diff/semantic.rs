@@ -96,6 +96,7 @@ pub(in crate::answers) fn sources(
         }
         page.files.push(file);
     }
+    page.partial = page.partial.or_else(|| status::partial(None, printer.unread()));
     Ok(page)
 }
 

@@ -74,6 +74,7 @@ pub(in crate::answers) fn text(repo: &Repo, ask: &asks::TextDiff, pace: &Pace) -
         true => rows(&mut answer, &mut printer, &found.items, cursor.as_ref(), ask, pace),
         false => pages(&mut answer, &mut printer, &found.items, cursor.as_ref(), ask, pace),
     }
+    answer.partial = answer.partial.or_else(|| status::partial(None, printer.unread()));
     Ok(answer)
 }
 
