@@ -6,6 +6,7 @@ mod beside;
 mod bounds;
 mod cancelled;
 mod day;
+mod frozen;
 mod gate;
 mod served;
 #[path = "../support/mod.rs"]

@@ -129,6 +129,35 @@ pub(crate) fn now(git_dir: &Path, common_dir: &Path) -> Option<String> {
     (!names.is_empty()).then(|| format!("These lock files of Git are there now: {}.", named(&names)))
 }
 
+/// How names in `objects/pack` begin as long as Git writes what is in them.
+const UNFINISHED: &[&str] = &["tmp_", ".tmp-"];
+
+/// A sentence about packs that a Git has begun and not finished: one that fetches and is ended leaves its own, of any size,
+/// and only `git gc` takes it away, after two weeks. A file does not say whose it is, so none is removed here.
+pub(crate) fn unfinished(common_dir: &Path) -> Option<String> {
+    let directory = common_dir.join("objects/pack");
+    let (mut names, mut bytes) = (Vec::new(), 0_u64);
+    for entry in fs::read_dir(&directory).ok()?.flatten().take(MAX_ENTRIES) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !UNFINISHED.iter().any(|beginning| name.starts_with(beginning)) {
+            continue;
+        }
+        let Ok(found) = entry.metadata() else { continue };
+        bytes = bytes.saturating_add(found.len());
+        let age = found.modified().map(age).unwrap_or_default();
+        names.push(format!("{name} ({} bytes, written {} ago)", found.len(), readable(age)));
+    }
+    names.sort();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Git has left unfinished packs in {}, {bytes} bytes in all, or a running Git writes them: {}. If no other Git runs \
+             in this repository, they can be deleted; this server never does that.",
+            directory.display(),
+            named(&names)
+        )
+    })
+}
+
 fn readable(age: Duration) -> String {
     match age.as_secs() {
         seconds @ 0..120 => format!("{seconds} s"),
