@@ -256,3 +256,28 @@ fn an_empty_root_that_was_asked_for_and_is_not_there_has_its_step() {
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(report["step"], Value::Null, "{report}");
 }
+
+#[test]
+fn a_run_directory_in_which_no_ledger_can_be_made_is_told_with_what_to_do() {
+    // whatever its mode, and whether it stands for the ledger's directory or for the run directory itself
+    for (name, mode, demand, status) in
+        [("audit", 0o600, "best-effort", 1), ("audit", 0o700, "best-effort", 1), ("", 0o700, "required", 2)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let site = Site::new();
+        let run = site.place.at("run");
+        let file = if name.is_empty() { run.clone() } else { site.place.directory("run").join(name) };
+        std::fs::write(&file, "no directory\n").expect("ours");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("ours");
+        let start =
+            Start::new(&site.place).root(site.place.path()).cwd(&site.repo).argument("--run-dir").argument(&run);
+        let output = start.arguments(&["--audit", demand, "doctor", "--json"]).output();
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let reasons = report["reasons"].to_string();
+        let shown = file.to_str().expect("places have UTF-8 paths");
+        let wanted = format!("{shown} is no directory, and the ledger lies beneath it; move it away");
+        assert!(reasons.contains(&wanted), "{name} {mode:o}: {reasons}");
+        assert_eq!(output.status.code().map(|code| code == 2), Some(status == 2), "{name} {mode:o}: {reasons}");
+        assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "no directory\n");
+    }
+}

@@ -30,6 +30,7 @@ fn ending(outcome: &Result<bulkhead_supervisor::outcome::Answered, CallError>) -
         }
         Err(CallError::WorkerDied { .. }) => "died".to_owned(),
         Err(CallError::Unavailable { .. }) => "unavailable".to_owned(),
+        Err(CallError::Gone { .. }) => "gone".to_owned(),
         Err(CallError::Poisoned { .. }) => "poisoned".to_owned(),
         Err(CallError::Stopping) => "stopping".to_owned(),
         Err(CallError::Incomplete { .. }) => "incomplete".to_owned(),

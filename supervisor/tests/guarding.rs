@@ -223,9 +223,12 @@ fn why_there_is_no_worker_is_said() {
     paused(async {
         let fake = Fake::new();
         let pool = pool(&fake, Demand::Off);
-        fake.broken
-            .replace(Some(StartError { why: "the launcher ended; restart the server".to_owned(), too_fast: false }));
-        let Err(CallError::Unavailable { why }) = ask(&pool, "/answers/a").await else { panic!("nothing starts") };
+        fake.broken.replace(Some(StartError {
+            why: "the launcher ended; restart the server".to_owned(),
+            too_fast: false,
+            for_good: true,
+        }));
+        let Err(CallError::Gone { why }) = ask(&pool, "/answers/a").await else { panic!("nothing starts") };
         assert_eq!(why, "the launcher ended; restart the server");
         assert_eq!(pool.workers(), 0);
     });

@@ -165,7 +165,7 @@ fn when_the_launcher_ends_everything_is_told_so() {
         assert!(matches!(link.ended().await, Ended::Other(_)));
         assert_eq!(start(&carrier).await.expect_err("gone"), GONE);
         let pool = Pool::new(Rc::new(settings(Demand::Off)), Rc::new(carrier), &report(true));
-        let Err(CallError::Unavailable { why }) = ask(&pool, "/r").await else { panic!("nothing can be started") };
+        let Err(CallError::Gone { why }) = ask(&pool, "/r").await else { panic!("nothing can be started") };
         assert_eq!(why, GONE);
     });
     launcher.join().expect("no panic");

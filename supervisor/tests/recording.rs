@@ -13,7 +13,7 @@ use bulkhead_ipc::{
     },
 };
 use bulkhead_supervisor::{
-    audit::{Audit, AuditSettings, CAPACITY, Mode},
+    audit::{Audit, AuditSettings, CAPACITY, Mode, NotRecorded},
     carrier::{Carrier, Ended, LastWords, Link, Local, StartError, queues},
     settings::Settings,
     work::Done,
@@ -248,7 +248,7 @@ fn a_ledger_that_was_tampered_with_is_given_up_and_said_so() {
         let scripted = Scripted::default();
         let audit = audit(&scripted, Mode::Required, &[Plan::Tampered]);
         let refused = audit.admit().await.expect_err("it may not go unrecorded");
-        assert!(refused.contains("cut"), "{refused}");
+        assert!(refused.why.contains("cut") && refused.for_good, "{refused:?}");
         note(&audit, 5);
         sleep(LONG).await;
         assert!(audit.admit().await.is_err());
@@ -261,7 +261,7 @@ fn required_waits_for_the_first_worker_and_refuses_while_there_is_none() {
     paused(async {
         let scripted = Scripted::default();
         let required = audit(&scripted, Mode::Required, &[Plan::Refuses, Plan::Honest]);
-        assert_eq!(required.admit().await, Err("no key".to_owned()));
+        assert_eq!(required.admit().await, Err(NotRecorded { why: "no key".to_owned(), for_good: false }));
         sleep(LONG).await;
         assert_eq!(required.admit().await, Ok(()));
         let easy = audit(&Scripted::default(), Mode::BestEffort, &[Plan::Refuses]);

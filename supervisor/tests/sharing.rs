@@ -126,7 +126,7 @@ fn no_more_workers_than_allowed_live_and_a_call_that_finds_none_until_its_deadli
 
         let stuck: Vec<_> = ["/hangs/f", "/hangs/g", "/hangs/h"].map(|path| begin(&pool, path)).into();
         settle().await;
-        fake.broken.replace(Some(StartError { why: "never again".to_owned(), too_fast: false }));
+        fake.broken.replace(Some(StartError { why: "never again".to_owned(), too_fast: false, for_good: false }));
         let late = begin(&pool, "/answers/i");
         sleep(29 * SECOND).await;
         late.stopper.stop();

@@ -257,7 +257,7 @@ fn doctor_names_a_key_or_a_directory_that_the_first_call_would_fail_at() {
     for (flag, value, word) in [
         ("--audit-sign-key", key.clone(), "not a PEM"),
         ("--audit-ledger", open.join("mcp.jsonl"), "755"),
-        ("--audit-ledger", key.join("below/mcp.jsonl"), "ot a directory"),
+        ("--audit-ledger", key.join("below/mcp.jsonl"), "is no directory"),
     ] {
         for (mode, status) in [("required", 2), ("best-effort", 1), ("off", 0)] {
             let arguments = ["doctor", "--json", "--audit", mode, flag, utf8(&value)];

@@ -6,6 +6,7 @@ use crate::{
     failure::{Step, failed, refused, shown},
     repo::{Repo, fields, lossy},
     standing,
+    text::Unread,
 };
 use bulkhead_contract::direct::Class;
 use std::{
@@ -215,10 +216,18 @@ pub(crate) fn listed(call: Call<'_, '_>) -> Step<Vec<(String, String)>> {
 
 /// Refuses a configuration that takes in files outside of the repository.
 fn includes_stay_inside(repo: &Repo<'_>, file: &Path) -> Step<()> {
-    // one that was not read, a link or a long one, Git is asked about
-    let includes = |text: String| text.to_ascii_lowercase().contains("[include");
-    if standing::bounded(file).is_ok_and(|text| !text.is_some_and(includes)) {
-        return Ok(());
+    match standing::bounded(file) {
+        Ok(None) => return Ok(()),
+        Ok(Some(text)) if !text.to_ascii_lowercase().contains("[include") => return Ok(()),
+        Err(why @ Unread::Failed(_)) => {
+            return Err(failed(
+                Class::Unusable,
+                format!("{} is {why}. Nothing was done.", file.display()),
+                "A person has to look at the repository.",
+            ));
+        }
+        // a link or a long one is Git's to read to its end
+        Ok(Some(_)) | Err(Unread::Long(_) | Unread::Irregular) => {}
     }
     let listing = listed(repo.call(["config", "--no-includes", "--list", "-z", "--file"]).arg(file))?;
     let paths = listing

@@ -29,6 +29,9 @@ pub enum PlaceError {
     /// The directory is another user's.
     #[error("the ledger's directory belongs to another user")]
     Owner,
+    /// Something else stands where the directory is, or would be made.
+    #[error("{0} is no directory, and the ledger lies beneath it; move it away, or name another ledger")]
+    Blocked(PathBuf),
     /// The system refused.
     #[error("the ledger's directory cannot be used: {0}")]
     Io(#[from] io::Error),
@@ -50,6 +53,9 @@ pub struct DiskDirectory {
 pub fn open_directory(path: &Path) -> Result<DiskDirectory, PlaceError> {
     let name = path.file_name().and_then(|name| name.to_str()).ok_or(PlaceError::Name)?.to_owned();
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Some(blocked) = blocked(above) {
+        return Err(PlaceError::Blocked(blocked));
+    }
     make_private(above)?;
     let directory = above.canonicalize()?;
     check_private(&directory)?;
@@ -67,12 +73,19 @@ pub fn check_directory(path: &Path) -> Result<(), PlaceError> {
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let there = above.ancestors().map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
     let Some(there) = there.into_iter().find(|dir| dir.symlink_metadata().is_ok()) else { return Ok(()) };
+    if let Some(blocked) = blocked(above) {
+        return Err(PlaceError::Blocked(blocked));
+    }
     if there == above {
         check_private(&above.canonicalize()?)?;
-    } else if !there.metadata()?.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
     }
     Ok(writable(there)?)
+}
+
+/// What is there in place of a directory or of one above it, if that is none; links are followed.
+fn blocked(directory: &Path) -> Option<PathBuf> {
+    let there = directory.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
+    there.filter(|(_, found)| !found.is_dir()).map(|(path, _)| path.to_owned())
 }
 
 /// Whether files can be made in the directory `path`.

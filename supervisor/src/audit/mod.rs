@@ -143,7 +143,8 @@ enum Health {
 }
 
 /// Why an event is not in the ledger.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
 pub struct NotRecorded {
     /// In words.
     pub why: String,

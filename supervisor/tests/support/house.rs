@@ -56,7 +56,9 @@ impl Carrier for Started {
         house.started.set(nth + 1);
         let script = house.scripts.get(nth).or(house.scripts.last()).copied().expect("a script");
         if script == "unstartable" {
-            return Box::pin(async { Err(StartError { why: "no processes left".to_owned(), too_fast: false }) });
+            return Box::pin(async {
+                Err(StartError { why: "no processes left".to_owned(), too_fast: false, for_good: false })
+            });
         }
         house.alive.set(house.alive.get() + 1);
         let (wire, heard, said) = queues::pair();
