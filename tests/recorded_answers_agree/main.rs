@@ -10,6 +10,7 @@ mod inspect;
 mod refs;
 mod safety;
 mod scope;
+#[cfg(feature = "grammars")]
 mod semantic;
 #[path = "../support/mod.rs"]
 mod support;
@@ -80,6 +81,7 @@ const FAMILIES: &[&Family] = &[
     &history::FAMILY,
     &scope::FAMILY,
     &diff::FAMILY,
+    #[cfg(feature = "grammars")]
     &semantic::FAMILY,
     &checkouts::FAMILY,
     &conflict::FAMILY,

@@ -2,7 +2,7 @@
 //! Trust: a bench; it prints and never fails on a figure. `cargo bench -p bulkhead-worker-syntax`.
 
 use bulkhead_contract::results::Region;
-use bulkhead_worker_syntax::{
+use bulkhead_worker_syntax::engine::{
     compare::{Engine, Pair, Window},
     language::Grammar,
 };

@@ -2,18 +2,12 @@
 //! Trust: sources are hostile and the parsers are C; what they say is bounded, and the jail holds what they might do.
 #![forbid(unsafe_code)]
 
-pub mod compare;
-mod definition;
-mod hunks;
+#[cfg(feature = "grammars")]
+pub mod engine;
+#[cfg(not(feature = "grammars"))]
+#[path = "no_engine.rs"]
+pub mod engine;
 mod jail;
-pub mod language;
-pub mod limits;
-mod moved;
-mod pairs;
-mod parse;
-mod rows;
 pub mod serve;
-mod text;
-mod tokens;
 
 pub use serve::run;

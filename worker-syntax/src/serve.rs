@@ -2,7 +2,7 @@
 //! Trust: the supervisor may be taken over; a message that does not belong, or regions of other texts, end the process.
 
 use crate::{
-    compare::{Compared, Engine, Pair, Refused, Window},
+    engine::{self, Engine},
     jail,
 };
 use bulkhead_contract::isolation::Demand;
@@ -12,7 +12,7 @@ use bulkhead_ipc::{
     desk::{Desk, Wanted},
     edge::{
         errand::FromErrand,
-        syntax::{self, Ask, Init, Reply, ToSyntax},
+        syntax::{Ask, Init, ToSyntax},
     },
 };
 use std::time::{Duration, Instant};
@@ -46,26 +46,11 @@ fn serve(desk: &mut Ends, probe: impl Fn(&mut Ends, u64) -> Result<(), Error>) -
         match wanted {
             Wanted::Call(call) => {
                 let deadline = Instant::now() + Duration::from_millis(u64::from(call.budget_ms)) * PARSING / 10;
-                let Some(reply) = answer(&mut engine, &call.ask, deadline) else { return Ok(()) };
+                let Some(reply) = engine::answer(&mut engine, &call.ask, deadline) else { return Ok(()) };
                 desk.answer(call.id, &Ok(reply))?;
             }
             Wanted::SelfProbe(id) => probe(desk, id)?,
         }
     }
     Ok(())
-}
-
-/// What became of a file; `None` where no honest peer asks so.
-#[must_use]
-pub fn answer(engine: &mut Engine, ask: &Ask, deadline: Instant) -> Option<Reply> {
-    let pair = Pair { path: &ask.path, old: &ask.old, new: &ask.new, regions: &ask.regions };
-    let window = Window { skip: ask.skip, lines: ask.lines, bytes: ask.bytes };
-    match engine.compare(pair, window, deadline) {
-        Ok(Compared { language, hunks, changed_lines }) => {
-            let language = language.to_owned();
-            Some(Reply::Compared(Box::new(syntax::Compared { language, hunks, changed_lines })))
-        }
-        Err(Refused::Fallback(reason)) => Some(Reply::Fallback(reason)),
-        Err(Refused::Malformed) => None,
-    }
 }

@@ -4,7 +4,7 @@
 #[path = "trials/sources.rs"]
 mod sources;
 
-use bulkhead_worker_syntax::{compare::Engine, language::GRAMMARS};
+use bulkhead_worker_syntax::engine::{compare::Engine, language::GRAMMARS};
 use std::path::Path;
 
 fn seeds() -> Vec<Vec<u8>> {

@@ -62,7 +62,7 @@ pub const FALLBACKS: Tool = Tool {
     ],
 };
 
-const ENGINE: Shape = Shape::OneOf(&["tree-sitter", "fluxgit-diff-engine"]);
+const ENGINE: Shape = Shape::OneOf(&["tree-sitter", "none", "fluxgit-diff-engine"]);
 
 const REASON: Shape = Shape::OneOf(&[
     "unsupported-language",
@@ -79,6 +79,7 @@ const REASON: Shape = Shape::OneOf(&[
     "filtered",
     "unreadable",
     "missing",
+    "no-grammars",
     "left-by-gateway",
 ]);
 

@@ -24,7 +24,7 @@ pub enum Semantic {
 pub struct SemanticDiff {
     /// Always true.
     pub supported: bool,
-    /// `tree-sitter`, or `fluxgit-diff-engine` where an engine behind the gateway compared.
+    /// `tree-sitter`, `none` in a build without grammars, or `fluxgit-diff-engine` where an engine behind the gateway compared.
     pub engine: String,
     /// As it was asked, or null.
     pub base: Option<String>,
@@ -222,11 +222,19 @@ pub enum FallbackReason {
     Unreadable,
     /// The blob is not in this clone, or is damaged.
     Missing,
+    /// The build has no grammars at all (Cargo feature `grammars`).
+    NoGrammars,
     /// There is no grammar for files of this name here, and an engine behind the gateway does not compare it either.
     LeftByGateway,
 }
 
 impl FallbackReason {
+    /// Whether a grammar is what the file lacks, so that another engine may have one.
+    #[must_use]
+    pub fn lacks_grammar(self) -> bool {
+        matches!(self, Self::UnsupportedLanguage | Self::NoGrammars)
+    }
+
     /// The reason in a sentence.
     #[must_use]
     pub fn sentence(self) -> &'static str {
@@ -245,6 +253,7 @@ impl FallbackReason {
             Self::Filtered => "A filter attribute applies to it, and no filter is run.",
             Self::Unreadable => "The file on disk cannot be read.",
             Self::Missing => "Its contents are not in this clone, or are damaged.",
+            Self::NoGrammars => "There are no grammars in this build.",
             Self::LeftByGateway => "The engine behind the gateway does not compare it either.",
         }
     }

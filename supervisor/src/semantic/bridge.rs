@@ -131,7 +131,7 @@ pub(super) async fn ask<R: Reads>(
 fn without_grammar(files: &[SemanticFile]) -> Vec<&str> {
     let no_text =
         |reason| matches!(reason, FallbackReason::NotAFile | FallbackReason::Binary | FallbackReason::NotUtf8);
-    let lacks = |file: &&SemanticFile| file.reason == Some(FallbackReason::UnsupportedLanguage);
+    let lacks = |file: &&SemanticFile| file.reason.is_some_and(FallbackReason::lacks_grammar);
     if !files.iter().all(|file| lacks(&file) || file.reason.is_some_and(no_text)) {
         return Vec::new();
     }

@@ -25,6 +25,8 @@ use tokio::time::Instant;
 
 /// What the answers call the engine of this house.
 const ENGINE: &str = "tree-sitter";
+/// What they call it where the build has none.
+const NO_ENGINE: &str = "none";
 
 /// One page of an answer.
 pub(super) struct Page<'c> {
@@ -92,7 +94,7 @@ impl<'c> Page<'c> {
 
     /// Another engine was asked about the files without a grammar, and this is why it said nothing.
     pub fn also(&mut self, why: &str) {
-        for file in self.files.iter_mut().filter(|file| file.reason == Some(FallbackReason::UnsupportedLanguage)) {
+        for file in self.files.iter_mut().filter(|file| file.reason.is_some_and(FallbackReason::lacks_grammar)) {
             if let Some(details) = &mut file.details {
                 *details = format!("{details} The engine behind the gateway was asked, too: {why}");
             }
@@ -155,6 +157,9 @@ impl<'c> Page<'c> {
         };
         match outcome {
             Err(reason) => {
+                if reason == FallbackReason::NoGrammars {
+                    self.engine = NO_ENGINE;
+                }
                 // an escaped path is no argument
                 let named = row.path_encoding.is_none().then(|| row.path.clone());
                 row.text_diff_arguments = Some(self.call.arguments(&self.sources.repo_path, named));

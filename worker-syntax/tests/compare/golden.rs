@@ -3,7 +3,7 @@
 
 use crate::support::compare;
 use bulkhead_contract::results::{LineKind, SemanticHunk};
-use bulkhead_worker_syntax::language::GRAMMARS;
+use bulkhead_worker_syntax::engine::language::GRAMMARS;
 use std::{fmt::Write as _, fs, path::Path};
 
 /// Hunks as lines to read.

@@ -3,7 +3,7 @@
 
 use crate::support::{ALL, compare};
 use bulkhead_contract::results::{FallbackReason, Region};
-use bulkhead_worker_syntax::{
+use bulkhead_worker_syntax::engine::{
     compare::{Compared, Engine, Pair, Refused, Window},
     language::GRAMMARS,
     limits::{MAX_LINES, MAX_SOURCE, SHOWN_LINE},

@@ -4,7 +4,7 @@
 
 use crate::support::{compare, regions};
 use bulkhead_contract::results::{HunkChange, LineKind, SemanticHunk};
-use bulkhead_worker_syntax::{
+use bulkhead_worker_syntax::engine::{
     compare::{Compared, Refused},
     language::{Definition, GRAMMARS, Grammar, Needs},
 };

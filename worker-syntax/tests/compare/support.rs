@@ -2,7 +2,7 @@
 //! Trust: test code.
 
 use bulkhead_contract::results::Region;
-use bulkhead_worker_syntax::compare::{Compared, Engine, Pair, Refused, Window};
+use bulkhead_worker_syntax::engine::compare::{Compared, Engine, Pair, Refused, Window};
 use std::time::{Duration, Instant};
 
 /// All lines, whatever they cost.

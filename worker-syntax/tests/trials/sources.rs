@@ -3,12 +3,12 @@
 
 use bulkhead_contract::results::Region;
 use bulkhead_ipc::edge::syntax::{Ask, Reply};
-use bulkhead_worker_syntax::{compare::Engine, language::GRAMMARS, serve};
+use bulkhead_worker_syntax::engine::{self, Engine, language::GRAMMARS};
 use std::time::{Duration, Instant};
 
 /// Two texts out of `bytes`, in the language that the first byte chooses: cut at the first NUL, all but their common ends
 /// one region. Whatever they are, the answer fits the question.
-pub fn judge(engine: &mut Engine, bytes: &[u8]) {
+pub fn judge(parsers: &mut Engine, bytes: &[u8]) {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let grammar = &GRAMMARS[usize::from(*choice) % GRAMMARS.len()];
     let (old, new) = match rest.iter().position(|byte| *byte == 0) {
@@ -30,12 +30,12 @@ pub fn judge(engine: &mut Engine, bytes: &[u8]) {
     let regions: Vec<Region> = [region].into_iter().filter(|region| region.old_len + region.new_len > 0).collect();
     let path = format!("x.{}", grammar.endings[0]).into_bytes();
     let ask = Ask { path, old: old.to_vec(), new: new.to_vec(), regions, skip: 0, lines: 1_500, bytes: 40_000 };
-    let reply = serve::answer(engine, &ask, Instant::now() + Duration::from_millis(500));
+    let reply = engine::answer(parsers, &ask, Instant::now() + Duration::from_millis(500));
     match reply.expect("the regions are those of the texts") {
         Reply::Compared(compared) => assert!(compared.fits(&ask), "{compared:?}"),
         Reply::Fallback(_) => {}
     }
     // regions that lie are found out, whatever the texts are
     let lie = Ask { regions: vec![Region { old_len: region.old_len + 1, ..region }], ..ask };
-    assert_eq!(serve::answer(engine, &lie, Instant::now() + Duration::from_millis(500)), None);
+    assert_eq!(engine::answer(parsers, &lie, Instant::now() + Duration::from_millis(500)), None);
 }

@@ -1,7 +1,7 @@
 //! Whether a node defines something, and how a hunk names it: its text as far as its parameters, its value or its body.
 //! Trust: nodes are those of a hostile text; chains of them are followed for a few steps, headers are cut.
 
-use crate::{
+use super::{
     language::{Definition, Needs},
     limits::MAX_HEADER,
     text::Text,

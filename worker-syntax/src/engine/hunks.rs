@@ -1,7 +1,7 @@
 //! Rows by the innermost definition that they are in, and what each such hunk is: an edit, blanks, another order, a move.
 //! Trust: rows, definitions and tokens are those of a hostile text; all lists here are as long as the list of rows.
 
-use crate::{moved::Moves, pairs::Lines, parse::Parsed, rows::Row, tokens::Token};
+use super::{moved::Moves, pairs::Lines, parse::Parsed, rows::Row, tokens::Token};
 use bulkhead_contract::results::{HunkChange, Region};
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Definitions that stand elsewhere in the new file: gone in one place and new in another, with the same tokens.
 //! Trust: definitions and tokens are those of a hostile text; how much is looked at is bounded, and texts decide, not hashes.
 
-use crate::{
+use super::{
     limits::{MAX_MOVED, MIN_MOVED},
     pairs::Lines,
     parse::{Found, Parsed},
@@ -98,11 +98,11 @@ fn key(found: &Found, lines: &Lines<'_, '_>, left: &mut usize) -> Option<Vec<u8>
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
+    use super::super::{
         text::{Changed, Text},
         tokens::Tokens,
     };
+    use super::*;
 
     fn moves(old: &str, new: &str, rows: [(u32, u32); 2]) -> usize {
         let side = |text: &str, rows: (u32, u32)| {

@@ -1,7 +1,7 @@
 //! Changed lines as tokens: the leaves of the tree, cut at line ends; texts and comments word by word; nothing left out.
 //! Trust: leaves are those of a hostile text; tokens are spans of it, in order, apart from each other, within their line.
 
-use crate::{
+use super::{
     parse::Leaf,
     text::{Changed, Text},
 };

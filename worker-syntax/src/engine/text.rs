@@ -14,7 +14,7 @@ pub struct Text<'s> {
 }
 
 impl<'s> Text<'s> {
-    /// Of at most `u32::MAX` bytes, which [`crate::limits::MAX_SOURCE`] sees to.
+    /// Of at most `u32::MAX` bytes, which [`super::limits::MAX_SOURCE`] sees to.
     #[must_use]
     pub fn new(bytes: &'s [u8]) -> Self {
         let feeds = bytes.iter().zip(1u32..).filter(|(byte, _)| **byte == b'\n').map(|(_, behind)| behind);

@@ -2,7 +2,7 @@
 //! Trust: the text is hostile and the parser is C: it stops by its own progress callback; the tree is walked without
 //! recursion, to a bounded depth.
 
-use crate::{
+use super::{
     definition::{self, Shape},
     language::{Definition, Grammar},
     limits::{ERROR_SHARE, FEW_ERRORS, LINES_PER_ERROR, MAX_DEPTH, NODES_PER_LOOK},

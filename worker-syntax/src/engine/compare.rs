@@ -1,7 +1,7 @@
 //! A changed file from two texts to hunks, a page of them at a time.
 //! Trust: texts and regions come from a peer; what does not fit together is refused, what is too much falls back by name.
 
-use crate::{
+use super::{
     hunks::{Hunk, Owner, Sides},
     language::Grammar,
     limits::{MAX_LINES, MAX_SOURCE, MAX_TOKEN_PAIRINGS, MAX_WITHIN, SHOWN_LINE, SHOWN_TOKENS},

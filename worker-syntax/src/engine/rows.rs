@@ -1,7 +1,7 @@
 //! Changed lines in the order in which they are told: of each region, what is gone, what is new, and what became what.
 //! Trust: regions fit their texts; every changed line comes up exactly once.
 
-use crate::{moved::Moves, pairs::Bags, text::Changed};
+use super::{moved::Moves, pairs::Bags, text::Changed};
 use bulkhead_contract::results::Region;
 
 /// One changed line, or a pair.

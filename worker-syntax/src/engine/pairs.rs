@@ -1,7 +1,7 @@
 //! Which removed line became which added one: by how much of the text of their tokens both share, in the order of both.
 //! Trust: tokens are those of a hostile text; the comparisons of one region and of one file are counted and bounded.
 
-use crate::{
+use super::{
     limits::{MAX_FILE_PAIRINGS, MAX_PAIRINGS},
     text::{Changed, Text},
     tokens::{Token, Tokens},
