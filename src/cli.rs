@@ -154,6 +154,17 @@ pub struct Flags {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// With settings.
+    #[command(flatten)]
+    Settled(Settled),
+    /// Without any.
+    #[command(flatten)]
+    Aside(Aside),
+}
+
+/// What needs all that a server needs, settled.
+#[derive(Debug, Subcommand)]
+pub enum Settled {
     /// Call one tool and print its result
     ///
     /// Arguments are one JSON object, or key=value pairs whose values are taken as the tool wants them: text as it is
@@ -211,48 +222,21 @@ pub enum Command {
         #[command(subcommand)]
         command: AuditCommand,
     },
-    /// Write this server into the configuration of an MCP host
-    ///
-    /// Shows what changes, keeps a copy of the file beside it, and leaves everything else in it as it is written. Without a host:
-    /// says which hosts are here and what would be done, and changes nothing. The server gets the flags that stand here, such as
-    /// --root, and what stands behind `--`. docs/hosts.md says which file that is.
-    #[command(
-        after_long_help = "EXAMPLES\n  bulkhead connect                                  which hosts are here\n  bulkhead connect \
-        claude-code --root ~/src         for every project of this user\n  bulkhead connect vscode --scope project           \
-        for whoever opens this project\n  bulkhead connect cursor --dry-run                 what would change\n  bulkhead \
-        connect codex --surface direct --repo . -- --allow-tools repo_commit\n  bulkhead connect zed --remove\n\nEXIT \
-        STATUS\n  0  it is done, or nothing had to be\n  1  nothing was changed, and standard error says why\n  2  the \
-        command line is not well-formed"
-    )]
-    Connect {
-        /// Which host
-        #[arg(value_name = "HOST", value_parser = clap::builder::PossibleValuesParser::new(crate::connect::host_names()))]
-        host: Option<String>,
-        /// Whose configuration: this user's, or that of the project around the current directory
-        #[arg(long, value_enum, default_value_t = Scope::User)]
-        scope: Scope,
-        /// Show what would change, and change nothing
+    /// Show what confines each process on this machine, measured in live processes
+    #[command(after_long_help = "EXIT STATUS\n  0  what --isolation demands is met\n  1  bulkhead works, with less \
+        isolation than it can have, or the current directory cannot be read\n  2  --isolation required is not met: \
+        every call is refused")]
+    Doctor {
+        /// Print JSON
         #[arg(long)]
-        dry_run: bool,
-        /// Take the server out again
-        #[arg(long, conflicts_with_all = ["surface", "repo", "program", "further"])]
-        remove: bool,
-        /// Which tools the server has
-        #[arg(long, value_enum, default_value_t = ServedSurface::Review)]
-        surface: ServedSurface,
-        /// The repository of --surface direct or both [default: the project, with --scope project]
-        #[arg(long, value_name = "DIR")]
-        repo: Option<PathBuf>,
-        /// What the server is called in the host's file
-        #[arg(long, value_name = "NAME", default_value = "bulkhead", value_parser = crate::connect::server_name)]
-        name: String,
-        /// What the host starts: a path, or a name that it looks for in PATH [default: this program's own path]
-        #[arg(long = "command", value_name = "PROGRAM")]
-        program: Option<PathBuf>,
-        /// Further flags of the server
-        #[arg(last = true, value_name = "FLAGS")]
-        further: Vec<String>,
+        json: bool,
     },
+}
+
+/// What needs nothing of what a server needs: it writes a host's file, or describes this program.
+#[derive(Debug, Subcommand)]
+pub enum Aside {
+    Connect(Connect),
     /// Print a script that completes this command line in a shell
     ///
     /// The flags of --surface direct, which `bulkhead --surface direct --help` shows, are not in it.
@@ -269,15 +253,50 @@ pub enum Command {
         /// Directory for the pages; it must be there
         directory: Option<PathBuf>,
     },
-    /// Show what confines each process on this machine, measured in live processes
-    #[command(after_long_help = "EXIT STATUS\n  0  what --isolation demands is met\n  1  bulkhead works, with less \
-        isolation than it can have, or the current directory cannot be read\n  2  --isolation required is not met: \
-        every call is refused")]
-    Doctor {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+}
+
+/// Write this server into the configuration of an MCP host
+///
+/// Shows what changes, keeps a copy of the file beside it, and leaves everything else in it as it is written. Without a host:
+/// says which hosts are here and what would be done, and changes nothing. The server gets the flags that stand here, such as
+/// --root, and what stands behind `--`. docs/hosts.md says which file that is.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "EXAMPLES\n  bulkhead connect                                  which hosts are here\n  bulkhead connect \
+    claude-code --root ~/src         for every project of this user\n  bulkhead connect vscode --scope project           \
+    for whoever opens this project\n  bulkhead connect cursor --dry-run                 what would change\n  bulkhead \
+    connect codex --surface direct --repo . -- --allow-tools repo_commit\n  bulkhead connect zed --remove\n\nEXIT \
+    STATUS\n  0  it is done, or nothing had to be\n  1  nothing was changed, and standard error says why\n  2  the \
+    command line is not well-formed"
+)]
+pub struct Connect {
+    /// Which host
+    #[arg(value_name = "HOST", value_parser = clap::builder::PossibleValuesParser::new(crate::connect::host_names()))]
+    pub host: Option<String>,
+    /// Whose configuration: this user's, or that of the project around the current directory
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    pub scope: Scope,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take the server out again
+    #[arg(long, conflicts_with_all = ["surface", "repo", "program", "further"])]
+    pub remove: bool,
+    /// Which tools the server has
+    #[arg(long, value_enum, default_value_t = ServedSurface::Review)]
+    pub surface: ServedSurface,
+    /// The repository of --surface direct or both [default: the project, with --scope project]
+    #[arg(long, value_name = "DIR")]
+    pub repo: Option<PathBuf>,
+    /// What the server is called in the host's file
+    #[arg(long, value_name = "NAME", default_value = "bulkhead", value_parser = crate::connect::server_name)]
+    pub name: String,
+    /// What the host starts: a path, or a name that it looks for in PATH [default: this program's own path]
+    #[arg(long = "command", value_name = "PROGRAM")]
+    pub program: Option<PathBuf>,
+    /// Further flags of the server
+    #[arg(last = true, value_name = "FLAGS")]
+    pub further: Vec<String>,
 }
 
 /// `connect --scope`.

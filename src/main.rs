@@ -21,6 +21,7 @@ mod worker;
 
 use bulkhead_contract::catalogue::Surface;
 use clap::{ArgMatches, CommandFactory as _, Parser as _};
+use cli::{Aside, Cli, Command, Flags, Settled};
 use std::{io::Write as _, process::ExitCode};
 
 fn main() -> ExitCode {
@@ -35,12 +36,12 @@ fn main() -> ExitCode {
             Err(code) => return code,
         },
         None => {
-            let cli = cli::Cli::parse();
-            if let Some(code) = aside(&cli, || cli::Cli::command().get_matches()) {
-                return code;
-            }
-            match options::settle_on(&cli.flags, Surface::Review) {
-                Ok(options) => (options, cli.command),
+            let (flags, command) = match settled(Cli::parse(), || Cli::command().get_matches()) {
+                Ok(settled) => settled,
+                Err(code) => return code,
+            };
+            match options::settle_on(&flags, Surface::Review) {
+                Ok(options) => (options, command),
                 Err(e) => return refuse(&e.to_string()),
             }
         }
@@ -56,29 +57,28 @@ fn main() -> ExitCode {
     }
     match command {
         None => serve::run(options),
-        Some(cli::Command::Call { tool, arguments }) => call::run(options, &tool, &arguments),
-        Some(cli::Command::VerifyAudit { ledger, pubkey, require_signed, since, expect_sequence, json }) => {
+        Some(Settled::Call { tool, arguments }) => call::run(options, &tool, &arguments),
+        Some(Settled::VerifyAudit { ledger, pubkey, require_signed, since, expect_sequence, json }) => {
             let asked = audit::Asked { pubkey, require_signed, since, expect_sequence, json };
             audit::verify(&ledger, &asked)
         }
-        Some(cli::Command::Audit { command }) => audit::run(&options, &command),
-        Some(cli::Command::Tools { json }) => tools::run(&options, json),
-        Some(cli::Command::Doctor { json }) => doctor::run(options, json),
-        // run aside, before anything was settled for a server
-        Some(cli::Command::Connect { .. } | cli::Command::Completions { .. } | cli::Command::Man { .. }) => {
-            ExitCode::SUCCESS
-        }
+        Some(Settled::Audit { command }) => audit::run(&options, &command),
+        Some(Settled::Tools { json }) => tools::run(&options, json),
+        Some(Settled::Doctor { json }) => doctor::run(options, json),
     }
 }
 
-/// Runs a command that needs nothing of what a server needs: it writes a host's file, or describes this program. `None` for all
-/// others.
-fn aside(cli: &cli::Cli, matches: impl FnOnce() -> ArgMatches) -> Option<ExitCode> {
-    match cli.command.as_ref()? {
-        cli::Command::Connect { .. } => Some(connect::run(cli, &matches())),
-        cli::Command::Completions { shell } => Some(manual::completions(*shell)),
-        cli::Command::Man { directory } => Some(manual::pages(directory.as_deref())),
-        _ => None,
+/// What is to be settled, and done then. `matches` is the same command line, once more, as clap has it.
+///
+/// # Errors
+/// The exit status of what needed no settings, and is done.
+fn settled(cli: Cli, matches: impl FnOnce() -> ArgMatches) -> Result<(Flags, Option<Settled>), ExitCode> {
+    match cli.command {
+        None => Ok((cli.flags, None)),
+        Some(Command::Settled(command)) => Ok((cli.flags, Some(command))),
+        Some(Command::Aside(Aside::Connect(words))) => Err(connect::run(&cli.flags, &words, &matches())),
+        Some(Command::Aside(Aside::Completions { shell })) => Err(manual::completions(shell)),
+        Some(Command::Aside(Aside::Man { directory })) => Err(manual::pages(directory.as_deref())),
     }
 }
 

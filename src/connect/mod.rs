@@ -11,7 +11,7 @@ mod places;
 mod text;
 mod toml;
 
-use crate::cli::{Cli, Command, Scope, ServedSurface};
+use crate::cli::{Connect, Flags, Scope, ServedSurface};
 use bulkhead_supervisor::mcp::stdio::say;
 use clap::ArgMatches;
 use entry::Entry;
@@ -69,9 +69,9 @@ struct Plan {
     diff: String,
 }
 
-/// Runs the command, which must be `connect`.
-pub fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
-    match answer(cli, matches) {
+/// Runs the command.
+pub fn run(flags: &Flags, words: &Connect, matches: &ArgMatches) -> ExitCode {
+    match answer(flags, words, matches) {
         Ok(text) => match say(text.trim_end()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
@@ -83,11 +83,8 @@ pub fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     }
 }
 
-fn answer(cli: &Cli, matches: &ArgMatches) -> Result<String, String> {
-    let Some(Command::Connect { host, scope, dry_run, remove, surface, repo, name, program, further }) = &cli.command
-    else {
-        return Err("this is no call of connect".to_owned());
-    };
+fn answer(flags: &Flags, words: &Connect, matches: &ArgMatches) -> Result<String, String> {
+    let Connect { host, scope, dry_run, remove, surface, repo, name, program, further } = words;
     let cwd = std::env::current_dir().map_err(|e| format!("the current directory: {}", e.kind()))?;
     let surface = match surface {
         ServedSurface::Review => Surface::Review,
@@ -97,7 +94,7 @@ fn answer(cli: &Cli, matches: &ArgMatches) -> Result<String, String> {
     let further = flags::carried(matches)?.into_iter().chain(further.iter().cloned()).collect();
     let (command, is_build) = command(program.as_deref())?;
     let asked = Asked {
-        wanted: Wanted { surface, roots: &cli.flags.roots, repo: repo.as_deref(), further },
+        wanted: Wanted { surface, roots: &flags.roots, repo: repo.as_deref(), further },
         command,
         name,
         remove: *remove,

@@ -53,7 +53,7 @@ pub fn asked_for() -> Option<(&'static str, Vec<OsString>)> {
 ///
 /// # Errors
 /// The exit status.
-pub fn settle(program: &'static str, words: Vec<OsString>) -> Result<(Options, Option<cli::Command>), ExitCode> {
+pub fn settle(program: &'static str, words: Vec<OsString>) -> Result<(Options, Option<cli::Settled>), ExitCode> {
     let complain = |why: &str| {
         crate::complain_as(program, why);
         ExitCode::FAILURE
@@ -72,11 +72,9 @@ pub fn settle(program: &'static str, words: Vec<OsString>) -> Result<(Options, O
     let shared = std::iter::once(OsString::from("bulkhead")).chain(words.rest.iter().cloned());
     // prints its own complaint, and exits as the contract wants only for the direct surface's own flags
     let cli = Cli::try_parse_from(shared.clone()).map_err(|e| complain(&one_line(&e.to_string())))?;
-    if let Some(code) = crate::aside(&cli, || Cli::command().get_matches_from(shared)) {
-        return Err(code);
-    }
-    let options = self::options(program, &words, cli.flags).map_err(|why| complain(&why))?;
-    Ok((options, cli.command))
+    let (flags, command) = crate::settled(cli, || Cli::command().get_matches_from(shared))?;
+    let options = self::options(program, &words, flags).map_err(|why| complain(&why))?;
+    Ok((options, command))
 }
 
 /// How a flag of every surface is written; `None` for one that there is not.

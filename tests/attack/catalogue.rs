@@ -1,8 +1,8 @@
 //! The table of attacks: `docs/attack.md` says the same, row by row, and a test holds them together.
 //! Trust: data alone.
 
-use crate::support::hostile::{Build, formats, graph, objects, outside, programs, refs, special_files, texts};
-use crate::{
+use super::support::hostile::{Build, formats, graph, objects, outside, programs, refs, special_files, texts};
+use super::{
     streams::{self, Begin, Stream},
     surroundings::{self, Surround},
 };

@@ -1,7 +1,7 @@
 //! One server process as an agent's host sees it, whoever wrote it: what it does wrong is noted and never fails the run.
 //! Trust: nothing that the server prints is believed; lines, sizes and waits are bounded.
 
-use crate::{subject::Subject, watch::Watch};
+use super::{subject::Subject, watch::Watch};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -446,7 +446,7 @@ pub enum Heard {
 #[derive(Debug)]
 pub struct At<'a> {
     /// Its working directory, and the home of its user.
-    pub place: &'a crate::support::Place,
+    pub place: &'a super::support::Place,
     /// What stands for `{repo}`.
     pub repo: &'a Path,
     /// What stands for `{root}`.

@@ -1,7 +1,7 @@
 //! The document about the attacks and the table of them say the same.
 //! Trust: the document is the project's own.
 
-use crate::catalogue::ATTACKS;
+use super::catalogue::ATTACKS;
 use std::fs;
 
 /// Whether every attack has its row in `docs/attack.md`, and every row its attack; says what is missing.

@@ -11,61 +11,56 @@
 mod support;
 
 #[cfg(target_os = "linux")]
-mod careless;
-#[cfg(target_os = "linux")]
-mod catalogue;
-#[cfg(target_os = "linux")]
-mod client;
-#[cfg(target_os = "linux")]
-mod document;
-#[cfg(target_os = "linux")]
-mod options;
-#[cfg(target_os = "linux")]
-mod questions;
-#[cfg(target_os = "linux")]
-mod repositories;
-#[cfg(target_os = "linux")]
-mod run;
-#[cfg(target_os = "linux")]
-mod streams;
-#[cfg(target_os = "linux")]
-mod subject;
-#[cfg(target_os = "linux")]
-mod surroundings;
-#[cfg(target_os = "linux")]
-mod user;
-#[cfg(target_os = "linux")]
-mod verdict;
-#[cfg(target_os = "linux")]
-mod watch;
+#[path = "."]
+mod suite {
+    mod careless;
+    mod catalogue;
+    mod client;
+    mod document;
+    mod options;
+    mod questions;
+    mod repositories;
+    mod run;
+    mod streams;
+    mod subject;
+    mod surroundings;
+    mod user;
+    mod verdict;
+    mod watch;
 
-#[cfg(not(target_os = "linux"))]
-fn main() {}
-
-#[cfg(target_os = "linux")]
-fn main() -> std::process::ExitCode {
+    use crate::support;
     use std::process::ExitCode;
 
-    let options = match options::Options::read(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(why) => {
-            eprintln!("attack: {why}");
-            return ExitCode::from(2);
+    pub fn main() -> ExitCode {
+        let options = match options::Options::read(std::env::args().skip(1)) {
+            Ok(options) => options,
+            Err(why) => {
+                eprintln!("attack: {why}");
+                return ExitCode::from(2);
+            }
+        };
+        if let Some(repo) = &options.careless {
+            return careless::serve(repo);
         }
-    };
-    if let Some(repo) = &options.careless {
-        return careless::serve(repo);
-    }
-    if options.list {
-        run::list();
-        return ExitCode::SUCCESS;
-    }
-    match run::all(&options) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("attack: {why}");
-            ExitCode::from(2)
+        if options.list {
+            run::list();
+            return ExitCode::SUCCESS;
+        }
+        match run::all(&options) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(why) => {
+                eprintln!("attack: {why}");
+                ExitCode::from(2)
+            }
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    suite::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}

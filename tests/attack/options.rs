@@ -1,7 +1,7 @@
 //! The command line of the suite.
 //! Trust: the operator's words; words of the test harness are let pass.
 
-use crate::{catalogue::ATTACKS, subject::DEADLINE};
+use super::{catalogue::ATTACKS, subject::DEADLINE};
 use std::path::PathBuf;
 
 /// How it is used.

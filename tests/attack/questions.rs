@@ -1,7 +1,7 @@
 //! What a server is asked: its tools that read, by name where the names are known, else by what their schemas say.
 //! Trust: names and schemas are the server's word; a tool whose arguments cannot be filled is left out.
 
-use crate::support::{calls, direct};
+use super::support::{calls, direct};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Kind A: a hostile repository, every tool that reads asked about it, and what must hold whatever it answers.
 //! Trust: the repository and the server are both suspects.
 
-use crate::{
+use super::{
     client::{At, Client, Opening, cut},
     questions,
     subject::{Honest, Subject, root_of},
@@ -175,7 +175,7 @@ fn forget_marker(place: &Place) {
     let mut open = vec![place.path().to_owned()];
     while let Some(dir) = open.pop() {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-            if entry.file_name() == crate::support::hostile::MARKER {
+            if entry.file_name() == super::support::hostile::MARKER {
                 let _ = std::fs::remove_file(entry.path());
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(entry.path());

@@ -1,7 +1,7 @@
 //! From the command line to a line for each attack, a summary, and whether all was safe.
 //! Trust: made of verdicts alone.
 
-use crate::{
+use super::{
     catalogue::{ATTACKS, Attack, HIT_THE_CARELESS, How},
     document,
     options::Options,

@@ -1,7 +1,7 @@
 //! Kind B: hostile streams of the protocol to a server on an honest repository.
 //! Trust: what is sent is an agent at its worst; what comes back is looked at line by line.
 
-use crate::{
+use super::{
     client::{At, Client, Opening},
     questions::{self, About},
     repositories::{MAX_KIB, fresh, honestly},
@@ -330,7 +330,7 @@ pub fn arguments(client: &mut Client, subject: &Subject, honest: &Path) {
     for (tool, arguments) in questions::spoiled(&client.tools.clone(), honest, values) {
         let Some(answer) = client.call(&tool, &arguments) else { return };
         if subject.ours && answer["error"]["code"] == -32603 {
-            client.fault(format!("{tool} {}: a fault of its own", crate::client::cut(&arguments.to_string())));
+            client.fault(format!("{tool} {}: a fault of its own", super::client::cut(&arguments.to_string())));
         }
     }
     // half a character, which JSON can say and text cannot

@@ -1,7 +1,7 @@
 //! What is attacked: this product's two surfaces, or whatever server a command starts.
 //! Trust: the command is the operator's.
 
-use crate::{client::At, support::layers};
+use super::{client::At, support::layers};
 use seccompiler::BpfProgram;
 use std::{
     ffi::OsString,

@@ -1,7 +1,7 @@
 //! Kind C: surroundings that lack something, take something away, or are not what the server was told.
 //! Trust: the machine is this one, seen through filters and limits.
 
-use crate::{
+use super::{
     client::{At, Client, Opening, cut},
     questions,
     repositories::{MAX_KIB, fresh, honestly},

@@ -1,7 +1,7 @@
 //! The second run, as an ordinary user: root may read and own everything, and hides what depends on that.
 //! Trust: the second run is this program.
 
-use crate::options::Options;
+use super::options::Options;
 use std::{
     fs, io,
     os::unix::{
