@@ -206,13 +206,14 @@ fn every_page_of_the_fixtures() {
             }
             let repo = Repo::open(&fixture.place, entry.path());
             let outcome = server.read("repo.history", repo.path());
-            let git = repo.try_git(&["log", "--format=%H|%h|%P|%an|%ae|%at|%ct|%s"]);
+            let git = repo.try_git(&["log", "--format=%H|%h|%p|%an|%ae|%at|%ct|%s"]);
             if !git.status.success() || !outcome.is_ok() {
                 continue;
             }
             compared += 1;
             let text = String::from_utf8_lossy(&git.stdout).into_owned();
-            let ours: Vec<String> = outcome.data()["commits"].as_array().expect("commits").iter().map(line).collect();
+            let rows = outcome.data()["commits"].as_array().expect("commits");
+            let ours: Vec<String> = (0..rows.len()).map(|at| line(&rows[at], rows.get(at + 1))).collect();
             let git: Vec<&str> = text.lines().take(ours.len()).collect();
             assert_eq!(ours, git, "{}", repo.path().display());
             let ours = listed(&mut server, repo.path(), &json!({}), 1);
@@ -223,10 +224,19 @@ fn every_page_of_the_fixtures() {
     }
 }
 
-/// A row in the form of git's `--format` above.
-fn line(commit: &Value) -> String {
+/// A row in the form of git's `--format` above. What is absent is what the row, or the one after it, says already.
+fn line(commit: &Value, next: Option<&Value>) -> String {
     let text = |key: &str| commit[key].as_str().expect("a text").to_owned();
-    let parents: Vec<&str> = commit["parents"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    let parents: Vec<&str> = match commit.get("parents") {
+        Some(parents) => parents.as_array().expect("a list").iter().filter_map(Value::as_str).collect(),
+        None => vec![next.expect("the last row says its parents")["shortHash"].as_str().expect("a text")],
+    };
+    let when = commit.get("commitTime").unwrap_or(&commit["authorTime"]);
+    assert!(commit.get("commitTime") != Some(&commit["authorTime"]), "it says nothing: {commit}");
+    if let (Some(next), [one]) = (next, parents.as_slice()) {
+        let said = commit.get("parents").is_some();
+        assert!(!said || next["shortHash"] != *one, "the next row says it: {commit}");
+    }
     [
         text("hash"),
         text("shortHash"),
@@ -234,7 +244,7 @@ fn line(commit: &Value) -> String {
         text("authorName"),
         text("authorEmail"),
         commit["authorTime"].to_string(),
-        commit["commitTime"].to_string(),
+        when.to_string(),
         text("subject"),
     ]
     .join("|")

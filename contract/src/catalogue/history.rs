@@ -51,11 +51,11 @@ const fn text(name: &'static str, max: usize, description: &'static str) -> Argu
 const COMMIT: &[Field] = &[
     field("hash", Shape::Text, "Full id."),
     field("shortHash", Shape::Text, "Abbreviated id."),
-    field("parents", Shape::List(&Shape::Text), "Full ids."),
+    sometimes("parents", Shape::List(&Shape::Text), "Abbreviated ids; absent where it is the next row alone."),
     field("authorName", Shape::Text, "Author's name."),
     field("authorEmail", Shape::Text, "Author's mail address."),
     field("authorTime", Shape::Integer, "Seconds since the epoch."),
-    field("commitTime", Shape::Integer, "Committer time, by which the list is ordered."),
+    sometimes("commitTime", Shape::Integer, "Committer time, which orders the list; absent where it is `authorTime`."),
     field("subject", Shape::Text, "First paragraph of the message in one line."),
     sometimes("path", Shape::Text, "With `follow`: the path as of this commit."),
     sometimes("pathEncoding", ESCAPED, "Set where `path` is escaped."),
@@ -71,17 +71,17 @@ mod tests {
         let rich = HistoryCommit {
             hash: "a".repeat(40),
             short_hash: "a".repeat(7),
-            parents: vec!["b".repeat(40)],
+            parents: Some(vec!["b".repeat(7)]),
             author_name: "A".into(),
             author_email: "a@b".into(),
             author_date: String::new(),
             author_time: 1,
-            commit_time: 1,
+            commit_time: Some(2),
             subject: "s".into(),
             path: Some("p".into()),
             path_encoding: Some(PathEncoding::Escaped),
         };
-        let poor = HistoryCommit { path: None, path_encoding: None, ..rich.clone() };
+        let poor = HistoryCommit { parents: None, commit_time: None, path: None, path_encoding: None, ..rich.clone() };
         let partial = Some(Partial { reason: "deadline".into(), details: "d".into() });
         both(
             &HISTORY,

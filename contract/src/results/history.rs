@@ -27,8 +27,10 @@ pub struct HistoryCommit {
     pub hash: String,
     /// Abbreviated id.
     pub short_hash: String,
-    /// Full ids of the parents, in order; of a shallow border, none (an addition).
-    pub parents: Vec<String>,
+    /// Abbreviated ids of the parents, in order; of a shallow border, none. Absent where the one parent is the commit of
+    /// the next row (an addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parents: Option<Vec<String>>,
     /// Author's name.
     pub author_name: String,
     /// Author's mail address.
@@ -38,8 +40,9 @@ pub struct HistoryCommit {
     /// The same in ISO 8601 with the author's own offset, for the direct surface; empty where it cannot be read.
     #[serde(skip)]
     pub author_date: String,
-    /// Committer time in seconds since the epoch, by which the list is ordered (an addition).
-    pub commit_time: i64,
+    /// Committer time in seconds since the epoch, by which the list is ordered; absent where it is the author's (an addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_time: Option<i64>,
     /// First paragraph of the message in one line.
     pub subject: String,
     /// With `follow`: the file's path as of this commit.

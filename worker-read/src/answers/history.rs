@@ -89,7 +89,9 @@ fn again(repo: &Repo, query: Rc<Query>, cursor: &Cursor, ask: &asks::History, pa
 }
 
 fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result<Page, Halt> {
-    let (mut commits, mut stopped, mut blank) = (Vec::new(), None, None);
+    let (mut commits, mut stopped, mut blank) = (Vec::<HistoryCommit>::new(), None, None);
+    // the one parent of the row before
+    let mut follows = None;
     let mut budget = Budget::new(ask.page.limit, ask.page.chars);
     let abbreviation = repo.abbreviation();
     while (commits.len() as u64) < u64::from(ask.page.limit) {
@@ -110,11 +112,21 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
         }
         let lacks = if commit.is_none() { Some(lacking(repo, shown.id)) } else { None };
         // one that cannot be shown is in the list all the same
-        let row = row(repo, &abbreviation, shown, &commit.unwrap_or_default());
+        let (id, commit) = (shown.id, commit.unwrap_or_default());
+        let row = row(repo, &abbreviation, shown, &commit);
         if !budget.take(&row) {
             walk.put_back(repo);
             break;
         }
+        if follows == Some(id)
+            && let Some(before) = commits.last_mut()
+        {
+            before.parents = None;
+        }
+        follows = match commit.parents[..] {
+            [one] if !repo.is_shallow(&id) => Some(one),
+            _ => None,
+        };
         commits.push(row);
         blank = blank.or(lacks);
     }
@@ -142,19 +154,17 @@ fn row(repo: &Repo, abbreviation: &Abbreviation, shown: walk::Shown, commit: &Co
     let author = commit.author();
     let cut_name = |name: &BStr| cut(text(commit, name).trim(), MAX_NAME_CHARS);
     let path = shown.path.as_deref().map(text_of);
+    let author_time = author.and_then(|who| who.time().ok()).map_or(0, |time| time.seconds);
+    let parents = if repo.is_shallow(&shown.id) { &[][..] } else { &commit.parents[..] };
     HistoryCommit {
         hash: shown.id.to_string(),
         short_hash: abbreviation.short(&shown.id),
-        parents: if repo.is_shallow(&shown.id) {
-            Vec::new()
-        } else {
-            commit.parents.iter().take(MAX_ENDS).map(ObjectId::to_string).collect()
-        },
+        parents: Some(parents.iter().take(MAX_ENDS).map(|parent| abbreviation.short(parent)).collect()),
         author_name: author.map(|who| cut_name(who.name)).unwrap_or_default(),
         author_email: author.map(|who| cut_name(who.email)).unwrap_or_default(),
-        author_time: author.and_then(|who| who.time().ok()).map_or(0, |time| time.seconds),
+        author_time,
         author_date: date(commit),
-        commit_time: shown.time,
+        commit_time: Some(shown.time).filter(|time| *time != author_time),
         subject: cut(&subject(commit), MAX_SUBJECT_CHARS),
         path_encoding: path.as_ref().and_then(|(_, encoding)| *encoding),
         path: path.map(|(path, _)| path),
@@ -254,7 +264,7 @@ fn bad(details: impl Into<String>) -> ReadFailure {
 }
 
 /// Tells the questions of cursors apart; not a secret. FNV-1a over everything but the page.
-fn fingerprint(ask: &asks::History) -> u64 {
+fn fingerprint(ask: &asks::History) -> u32 {
     let texts = [&ask.only.range, &ask.only.path, &ask.only.author, &ask.only.grep, &ask.only.since, &ask.only.until];
     let fields = texts.iter().flat_map(|text| match text {
         Some(text) => [&b"+"[..], text.as_bytes(), b"\0"],
@@ -263,7 +273,7 @@ fn fingerprint(ask: &asks::History) -> u64 {
     fields
         .chain([if ask.only.follow { &b"f"[..] } else { b"" }])
         .flatten()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+        .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// A position with everything that it rests on: commits that arrive later do not move it.
@@ -277,29 +287,29 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn text(&self, fingerprint: u64) -> String {
+    fn text(&self, fingerprint: u32) -> String {
         let time = |time: Option<i64>| time.map(|time| time.to_string()).unwrap_or_default();
         let text = |at: &Position| {
             let (tips, hidden) = (list(&self.tips), list(&self.hidden));
             let (since, until) = (time(self.since), time(self.until));
-            format!("h1:{fingerprint:016x}:{tips}:{hidden}:{since}:{until}:{}", at.text())
+            format!("h2:{fingerprint:08x}:{tips}:{hidden}:{since}:{until}:{}", at.text())
         };
         let whole = text(&self.at);
         if whole.len() <= MAX_CURSOR_CHARS {
             return whole;
         }
-        text(&Position { frontier: None, path: None, ..self.at.clone() })
+        text(&Position { frontier: None, ..self.at.clone() })
     }
 
     /// # Errors
     /// [`Reason::BadArgument`] for one that we never wrote, or wrote for another question or repository.
-    fn parse(repo: &Repo, text: &str, fingerprint: u64) -> Result<Self, ReadFailure> {
+    fn parse(repo: &Repo, text: &str, fingerprint: u32) -> Result<Self, ReadFailure> {
         let fields: Vec<&str> = text.split(':').collect();
         let [kind, of, tips, hidden, since, until, at] = fields[..] else { return Err(foreign()) };
-        if kind != "h1" {
+        if kind != "h2" {
             return Err(foreign());
         }
-        if of != format!("{fingerprint:016x}") {
+        if of != format!("{fingerprint:08x}") {
             let details = "The cursor belongs to other arguments: pass it with those of the page that it came with.";
             return Err(ReadFailure::new(Reason::BadArgument, "cursor", details));
         }

@@ -12,25 +12,25 @@ const MAX_IDS: usize = 64;
 pub struct Position {
     /// The commit that was given last.
     pub last: Option<ObjectId>,
-    /// The oldest date that the walk has come to.
+    /// The oldest date that the walk has come to; as text only beside a frontier.
     pub oldest: i64,
     /// The commits that come next; `None` where the walk has to be walked again, up to `last`.
     pub frontier: Option<Vec<ObjectId>>,
-    /// The path that is followed from here on.
+    /// The path that is followed from here on; as text only beside a frontier.
     pub path: Option<Vec<u8>>,
 }
 
 impl Position {
-    /// As text without blanks: five fields with a dot between.
+    /// As text without blanks: four fields with a dot between, or `last` alone where there is no frontier. Whoever pages pays
+    /// for every character of it.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let _ = write!(text, "{}.{}.", self.last.map(|id| id.to_string()).unwrap_or_default(), self.oldest);
-        match &self.frontier {
-            Some(ids) => text.push_str(&list(ids)),
-            None => text.push('*'),
+        if let Some(last) = self.last {
+            let _ = write!(text, "{last}");
         }
-        text.push('.');
+        let Some(frontier) = &self.frontier else { return text };
+        let _ = write!(text, ".{}.{}.", self.oldest, list(frontier));
         for byte in self.path.iter().flatten() {
             let _ = write!(text, "{byte:02x}");
         }
@@ -40,16 +40,16 @@ impl Position {
     /// From the text; `None` where we never wrote it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let mut fields = text.split('.');
-        let mut field = || fields.next();
-        let (last, oldest, frontier, path) = (field()?, field()?, field()?, field()?);
-        if field().is_some() {
-            return None;
-        }
-        let last = if last.is_empty() { None } else { Some(id(last)?) };
-        let frontier = if frontier == "*" { None } else { Some(ids(frontier)?) };
-        let path = if path.is_empty() { None } else { Some(bytes(path)?) };
-        let position = Self { last, oldest: oldest.parse().ok()?, frontier, path };
+        let last = |text: &str| if text.is_empty() { Some(None) } else { id(text).map(Some) };
+        let fields: Vec<&str> = text.splitn(5, '.').collect();
+        let position = match fields[..] {
+            [alone] => Self { last: last(alone)?, ..Self::default() },
+            [before, oldest, frontier, path] => {
+                let path = if path.is_empty() { None } else { Some(bytes(path)?) };
+                Self { last: last(before)?, oldest: oldest.parse().ok()?, frontier: Some(ids(frontier)?), path }
+            }
+            _ => return None,
+        };
         // one text for one position
         (position.text() == text).then_some(position)
     }
@@ -90,6 +90,7 @@ mod tests {
         let one = ObjectId::from([1; 20]);
         let all = [
             Position::default(),
+            Position { last: Some(one), ..Position::default() },
             Position { last: Some(one), oldest: -3, frontier: Some(vec![one, one]), path: Some(b"a.b\xff".to_vec()) },
             Position { last: None, oldest: i64::MAX, frontier: Some(vec![]), path: None },
         ];
@@ -101,7 +102,7 @@ mod tests {
     #[test]
     fn what_we_never_wrote_is_refused() {
         for text in
-            ["", "...", ".1.*", ".1.*.0", ".1.*.00.", ".01.*.", "x.1.*.", ".1.x.", ".1.**.", ".+1.*.", ".1.*.FF"]
+            ["x", ".", "...", ".1.", ".1..0", ".1..00.", ".01..", "x.1..", ".1.x.", ".1.,.", ".+1..", ".1..FF", ".1.*."]
         {
             assert_eq!(Position::parse(text), None, "{text}");
         }

@@ -11,6 +11,9 @@ use std::{cmp::Ordering, collections::BinaryHeap};
 
 /// Commits in a position at most; a wider frontier is not written down.
 const MAX_FRONTIER: usize = 32;
+/// A walk that met so few commits is walked again from its start in about the time of a page, and its position needs no
+/// frontier.
+const FEW: u64 = 100;
 
 /// A commit that was met and not yet come to: youngest first, of equal dates the one that was met first.
 struct Waiting {
@@ -147,7 +150,8 @@ impl Streaming {
 
     /// The oldest date come to, and the frontier where it is not too wide.
     pub(super) fn position(&self, source: &Source) -> (i64, Option<Vec<ObjectId>>) {
-        if self.queue.len() + usize::from(self.front.is_some()) > MAX_FRONTIER {
+        let from_its_start = self.border.is_none();
+        if self.queue.len() + usize::from(self.front.is_some()) > MAX_FRONTIER || (from_its_start && self.met <= FEW) {
             return (self.oldest, None);
         }
         let mut waiting: Vec<&Waiting> = self.queue.iter().collect();
