@@ -24,7 +24,7 @@ pub struct Row {
     pub call: Call,
     /// What must hold of its arguments, all of it; none means every use.
     pub when: &'static [Check],
-    /// Who needs it, or, in [`never`], what it would be used for.
+    /// Who needs it, or, in [`mod@never`], what it would be used for.
     pub why: &'static str,
 }
 

@@ -28,7 +28,7 @@ pub enum Requests {
     /// Over a pipe.
     #[cfg(target_os = "linux")]
     Pipe {
-        /// Non-blocking from [`Requests::watched`] on.
+        /// Non-blocking from [`Requests::piped`] on.
         pipe: AsyncFd<File>,
         /// What came and is not yet a whole message.
         frames: frame::Assembler,

@@ -19,7 +19,7 @@
 //!
 //! Together these stay below [`CACHE_BYTES`]. Not caches, but one present version of something, are the index (invalidated
 //! by its version and that of the shared index, bounded by what [`crate::index`] accepts), `packed-refs` (by its version), the
-//! configuration and the borders of a shallow clone (by the versions of [`DECIDING`]), and maps of packs and of the
+//! configuration and the borders of a shallow clone (by the versions of `DECIDING`), and maps of packs and of the
 //! commit-graph, which are the file's own pages. Versions and stats from right after a change are trusted by nobody, see
 //! [`files::Version`] and [`crate::worktree::disk::Stat::is_settled`].
 

@@ -1,5 +1,5 @@
 //! Canonical JSON and digests of it: the one text form under which arguments, paths and audit entries are hashed.
-//! Trust: [`read`] takes bytes from anywhere, within bounds; values may be the caller's and are only written out.
+//! Trust: [`read()`] takes bytes from anywhere, within bounds; values may be the caller's and are only written out.
 //!
 //! The form (contract `audit.md`, *Canonical JSON*): no whitespace; members of every object sorted by the UTF-8 bytes of
 //! their keys; strings in raw UTF-8 with the escapes `\"`, `\\`, `\b`, `\f`, `\n`, `\r`, `\t`, and `\u00xx` in lower case

@@ -1,8 +1,8 @@
 //! What is recorded of every call, and how that stays true: events from our own knowledge, a bounded queue, no silent loss.
 //! Trust: tools are looked up and paths digested before they get here; what a worker said is a field of its own.
 //!
-//! [`Audit`] is the handle: calls take note through it and never wait for the disk. Behind it one task ([`scribe`]) keeps a
-//! worker-audit ([`clerk`]) alive and hands it events in order. What a worker had not acknowledged when it fell is handed to
+//! [`Audit`] is the handle: calls take note through it and never wait for the disk. Behind it one task (`scribe`) keeps a
+//! worker-audit (`clerk`) alive and hands it events in order. What a worker had not acknowledged when it fell is handed to
 //! the next one; what the queue could not hold is counted and told by an entry of its own.
 
 pub(crate) mod clerk;

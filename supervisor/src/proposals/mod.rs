@@ -1,9 +1,9 @@
 //! Proposals of writes: checked, recorded, carried to the gateway, and never taken for accepted out of doubt.
 //! Trust: arguments are an agent's and fit their rows; answers were said by whoever listens at the gateway's address.
 //!
-//! A proposal goes through [`home`] (is there such a repository, and what should a person know of it), [`outbox`] (was it
-//! made before), [`body`] (what leaves), the audit log (on disk before it leaves), the wire, and [`posted`]. What comes back
-//! becomes a result in [`answer`].
+//! A proposal goes through `home` (is there such a repository, and what should a person know of it), `outbox` (was it
+//! made before), `body` (what leaves), the audit log (on disk before it leaves), the wire, and `posted`. What comes back
+//! becomes a result in `answer`.
 
 mod answer;
 mod body;

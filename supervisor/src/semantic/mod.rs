@@ -2,7 +2,7 @@
 //! Trust: both workers may be taken over: replies are typed and bounded, a page is cut here, and a file whose parser falls
 //! costs its own row.
 //!
-//! Where there is no grammar for any of the files, an engine behind a configured gateway is asked ([`bridge`]).
+//! Where there is no grammar for any of the files, an engine behind a configured gateway is asked (`bridge`).
 
 mod bridge;
 mod page;

@@ -68,7 +68,7 @@ impl Cursor {
     /// From the caller's text.
     ///
     /// # Errors
-    /// [`Reason::BadArgument`] for one that was never given out.
+    /// [`bulkhead_contract::failure::Reason::BadArgument`] for one that was never given out.
     pub fn parse(text: &str) -> Result<Self, ReadFailure> {
         Self::read(text).ok_or_else(foreign)
     }

@@ -142,7 +142,7 @@ pub fn worktree(repo: &Repo, paths: &Paths, renames: Renames, pace: &Pace) -> Re
 /// The working tree against the tree `base`.
 ///
 /// # Errors
-/// As [`worktree`] and [`staged`].
+/// As [`worktree`] and [`staged()`].
 pub fn worktree_and_tree(
     repo: &Repo,
     base: Option<ObjectId>,

@@ -2,7 +2,7 @@
 //! Trust: commits and trees are the repository's; the walk is paced, and what cannot be read is left out and noted.
 //!
 //! [`Walk`] is the walk, [`Query`] what it looks for. [`Position`] is where it stands: enough to go on from there in
-//! another process. A walk itself may be kept for that, too ([`Warm`]).
+//! another process. A walk itself may be kept for that, too (`warm`).
 
 pub(crate) mod dates;
 pub(crate) mod entries;

@@ -17,7 +17,7 @@ use tokio::{
     sync::mpsc,
 };
 
-/// Passes `input` on, as [`on_threads::read`] does. A thread takes over where the system cannot try without waiting.
+/// Passes `input` on, as the threads of `on_threads` do. A thread takes over where the system cannot try without waiting.
 pub(super) async fn read(
     input: AsyncFd<impl Owns + AsFd>,
     on_thread: impl Read + Send + 'static,
@@ -50,7 +50,7 @@ pub(super) async fn read(
     }
 }
 
-/// Writes `lines` to `output`, as [`on_threads::write`] does, and drops `written` at their end.
+/// Writes `lines` to `output`, as those threads do, and drops `written` at their end.
 pub(super) async fn write(
     output: AsyncFd<impl Owns + AsFd>,
     on_thread: impl Write + Send + 'static,
