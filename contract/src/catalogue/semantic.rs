@@ -165,6 +165,7 @@ mod tests {
         FallbackReason::Filtered,
         FallbackReason::Unreadable,
         FallbackReason::Missing,
+        FallbackReason::NoGrammars,
         FallbackReason::LeftByGateway,
     ];
 

@@ -20,7 +20,7 @@ use bulkhead_contract::{
 };
 use bulkhead_ipc::edge::asks;
 use gix::{ObjectId, bstr::BStr};
-use std::rc::Rc;
+use std::{collections::HashMap, rc::Rc};
 
 const OPERATION: &str = "history";
 /// Commits at one end of a range at most: a symmetric difference hides all merge bases.
@@ -89,11 +89,11 @@ fn again(repo: &Repo, query: Rc<Query>, cursor: &Cursor, ask: &asks::History, pa
 }
 
 fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result<Page, Halt> {
-    let (mut commits, mut stopped, mut blank) = (Vec::<HistoryCommit>::new(), None, None);
-    // the one parent of the row before
+    let (mut commits, mut stopped, mut blank) = (Vec::new(), None, None);
+    // the one parent of the last row
     let mut follows = None;
     let mut budget = Budget::new(ask.page.limit, ask.page.chars);
-    let abbreviation = repo.abbreviation();
+    let mut shorts = Shorts { abbreviation: &repo.abbreviation(), known: HashMap::new() };
     while (commits.len() as u64) < u64::from(ask.page.limit) {
         let shown = match walk.next(repo, pace) {
             Ok(Some(shown)) => shown,
@@ -113,16 +113,12 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
         let lacks = if commit.is_none() { Some(lacking(repo, shown.id)) } else { None };
         // one that cannot be shown is in the list all the same
         let (id, commit) = (shown.id, commit.unwrap_or_default());
-        let row = row(repo, &abbreviation, shown, &commit);
+        let row = row(repo, &mut shorts, shown, &commit);
         if !budget.take(&row) {
             walk.put_back(repo);
             break;
         }
-        if follows == Some(id)
-            && let Some(before) = commits.last_mut()
-        {
-            before.parents = None;
-        }
+        shorts.name_parent(commits.last_mut(), follows, Some(id));
         follows = match commit.parents[..] {
             [one] if !repo.is_shallow(&id) => Some(one),
             _ => None,
@@ -130,7 +126,27 @@ fn page(repo: &Repo, mut walk: Walk, ask: &asks::History, pace: &Pace) -> Result
         commits.push(row);
         blank = blank.or(lacks);
     }
+    shorts.name_parent(commits.last_mut(), follows, None);
     Ok(Page { commits, walk, stopped, blank })
+}
+
+/// Short ids of one page. Most ids of it are wanted twice, as a row's own and as a parent's.
+struct Shorts<'r> {
+    abbreviation: &'r Abbreviation,
+    known: HashMap<ObjectId, String>,
+}
+
+impl Shorts<'_> {
+    fn of(&mut self, id: ObjectId) -> String {
+        self.known.entry(id).or_insert_with(|| self.abbreviation.short(&id)).clone()
+    }
+
+    /// Names the one parent of a row, unless the row after it is that parent.
+    fn name_parent(&mut self, row: Option<&mut HistoryCommit>, parent: Option<ObjectId>, next: Option<ObjectId>) {
+        if let (Some(row), Some(parent)) = (row, parent) {
+            row.parents = (next != Some(parent)).then(|| vec![self.of(parent)]);
+        }
+    }
 }
 
 /// Why the commit `id` cannot be shown.
@@ -150,16 +166,22 @@ pub(super) fn blank_rows(why: Reason) -> Partial {
     Partial { reason: why.name().to_owned(), details: details.to_owned() }
 }
 
-fn row(repo: &Repo, abbreviation: &Abbreviation, shown: walk::Shown, commit: &Commit<'_>) -> HistoryCommit {
+fn row(repo: &Repo, shorts: &mut Shorts<'_>, shown: walk::Shown, commit: &Commit<'_>) -> HistoryCommit {
     let author = commit.author();
     let cut_name = |name: &BStr| cut(text(commit, name).trim(), MAX_NAME_CHARS);
     let path = shown.path.as_deref().map(text_of);
     let author_time = author.and_then(|who| who.time().ok()).map_or(0, |time| time.seconds);
-    let parents = if repo.is_shallow(&shown.id) { &[][..] } else { &commit.parents[..] };
+    let short_hash = shorts.of(shown.id);
+    let parents = match &commit.parents[..] {
+        _ if repo.is_shallow(&shown.id) => Vec::new(),
+        // holds the room of the parent's, which is named when the row after this one is known
+        [_] => vec![short_hash.clone()],
+        parents => parents.iter().take(MAX_ENDS).map(|parent| shorts.of(*parent)).collect(),
+    };
     HistoryCommit {
         hash: shown.id.to_string(),
-        short_hash: abbreviation.short(&shown.id),
-        parents: Some(parents.iter().take(MAX_ENDS).map(|parent| abbreviation.short(parent)).collect()),
+        short_hash,
+        parents: Some(parents),
         author_name: author.map(|who| cut_name(who.name)).unwrap_or_default(),
         author_email: author.map(|who| cut_name(who.email)).unwrap_or_default(),
         author_time,
