@@ -50,8 +50,8 @@ pub fn pair(
     blobs: Blobs<'_>,
     pace: &Pace,
 ) -> Result<Vec<Change>, Stopped> {
-    deleted.sort_by(|a, b| a.path.cmp(&b.path));
-    added.sort_by(|a, b| a.path.cmp(&b.path));
+    deleted.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    added.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let contents = |side: &Side| {
         let bytes = match blobs.worktree {
             Some(top) if side.id.is_null() => open_beneath::read(top, &side.path, MAX_BLOB).ok(),

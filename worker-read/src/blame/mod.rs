@@ -319,7 +319,7 @@ pub(crate) fn source(
     if deleted.is_empty() {
         return Ok(None);
     }
-    deleted.sort_by(|a, b| a.path.cmp(&b.path));
+    deleted.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let contents = |side: &Side| {
         let bytes = contents(side)?;
         let is_text = !contents::is_binary(&bytes);

@@ -77,8 +77,8 @@ pub fn with_renames(
             (old, new) => all.push(Pair { old, new, ..pair }),
         }
     }
-    deleted.sort_by(|a, b| a.path.cmp(&b.path));
-    added.sort_by(|a, b| a.path.cmp(&b.path));
+    deleted.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    added.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let sources = renames::sources(&deleted, &added, contents, limit, pace)?;
     let mut deleted: Vec<Option<Side>> = deleted.into_iter().map(Some).collect();
     for (new, source) in added.into_iter().zip(sources) {

@@ -41,7 +41,7 @@ pub fn names(common_dir: &Path, scope: Scope, pace: &Pace) -> Result<Listed, Rea
     }
     let top: BString = below[1..].join(&b'/').into();
     walk(dir, &top, 0, &mut listed, pace).map_err(|e| failed(&e))?;
-    listed.names.sort();
+    listed.names.sort_unstable();
     Ok(listed)
 }
 

@@ -157,7 +157,7 @@ pub(super) fn rules(scratch: &Scratch<'_>) -> Result<Rules, ReadFailure> {
             mappings.push((".gitattributes".into(), id));
         }
     }
-    mappings.sort();
+    mappings.sort_unstable();
     let text: Vec<u8> =
         mappings.iter().flat_map(|(path, id)| [path.as_slice(), id.as_slice(), b"\n"].concat()).collect();
     let digest =

@@ -393,7 +393,7 @@ mod tests {
         write(temp.path(), "packed-refs", &packed);
         let refs = Refs::new(temp.path().to_path_buf(), temp.path().to_path_buf());
         let found: Vec<_> = all(&refs).into_keys().collect();
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         assert_eq!(found, names);
         let listed = refs.list(&pace()).expect("readable");

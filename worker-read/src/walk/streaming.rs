@@ -155,7 +155,7 @@ impl Streaming {
             return (self.oldest, None);
         }
         let mut waiting: Vec<&Waiting> = self.queue.iter().collect();
-        waiting.sort_by(|a, b| b.cmp(a));
+        waiting.sort_unstable_by(|a, b| b.cmp(a));
         let front = self.front.iter().chain(waiting.into_iter().map(|waiting| &waiting.node));
         (self.oldest, Some(front.map(|node| source.id(node.name)).collect()))
     }

@@ -37,7 +37,7 @@ impl Merge<'_, '_> {
     /// Writes a directory of which all entries are there; none without any.
     fn directory(&self, path: &[u8], written: &mut Written) -> Result<Option<Entry>, ReadFailure> {
         let Some(mut entries) = written.remove(path) else { return Ok(None) };
-        entries.sort();
+        entries.sort_unstable();
         let tree = objs::Tree { entries };
         let id = self.scratch.write(&tree).map_err(|_| self.scratch.failure())?;
         Ok(Some((EntryKind::Tree, id)))

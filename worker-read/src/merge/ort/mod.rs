@@ -219,7 +219,7 @@ impl Merge<'_, '_> {
     /// Complains about `path`; the first complaint stays.
     fn complain(&mut self, path: &[u8], kind: Kind, involved: &[Vec<u8>]) {
         let mut involved: Vec<Vec<u8>> = involved.iter().filter(|other| *other != path).cloned().collect();
-        involved.sort();
+        involved.sort_unstable();
         involved.dedup();
         let conflict = Conflict { path: path.to_vec(), kind, involved };
         self.unmerged.entry(path.to_vec()).or_insert(conflict);
