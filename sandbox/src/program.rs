@@ -1,9 +1,12 @@
 //! Programs that a jailed process starts: each in a group that it cannot leave, and which is ended as a whole.
 //! Trust: what runs there may be taken over, ignore signals, and start others; nothing of it outlives the group's end.
 
+mod keeper;
 mod talk;
 
 pub use talk::{Talk, Terms};
+
+use keeper::Keeper;
 
 use crate::early;
 use crate::layers::seccomp;
@@ -29,6 +32,7 @@ use std::time::{Duration, Instant};
 pub struct Ward {
     stay: Arc<BpfProgram>,
     umask: Option<Mode>,
+    keeper: Keeper,
 }
 
 /// How long a group that is dropped may take to go away.
@@ -41,13 +45,14 @@ const LEAVE: Duration = Duration::from_secs(1);
 
 impl Ward {
     /// For the calling process, which from now on takes in what its programs leave behind: orphans become its children,
-    /// so that it can wait for the last of them.
+    /// so that it can wait for the last of them. Where it is killed itself, a process that it starts here ends them, with the
+    /// walls of this moment.
     ///
     /// # Errors
     /// The step that the kernel refused.
     pub fn new() -> io::Result<Self> {
         early::set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
-        Ok(Self { stay: filter(&[STAY, NO_PAIR])?, umask: None })
+        Ok(Self { stay: filter(&[STAY, NO_PAIR])?, umask: None, keeper: Keeper::start()? })
     }
 
     /// For programs that talk over a network, and to what they start over pairs of sockets.
@@ -79,8 +84,10 @@ impl Ward {
     /// When there is no process to be had, or the program cannot be executed.
     pub fn start(&self, mut command: Command) -> io::Result<Group> {
         let (stay, mask, parent) = (Arc::clone(&self.stay), self.umask, Pid::this());
+        let announce = self.keeper.announce();
         let birth = move || {
             nix::unistd::setsid()?;
+            announce()?;
             mask.map(umask);
             early::set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
             // the parent may have died before the signal was asked for
@@ -93,7 +100,7 @@ impl Ward {
         // lock is taken, and nothing is unwound.
         unsafe { command.pre_exec(birth) };
         let child = command.spawn()?;
-        Ok(Group { leader: Pid::from_raw(child.id().cast_signed()), child, status: None })
+        Ok(Group { leader: Pid::from_raw(child.id().cast_signed()), child, status: None, keeper: self.keeper.clone() })
     }
 }
 
@@ -108,6 +115,7 @@ pub struct Group {
     leader: Pid,
     child: Child,
     status: Option<ExitStatus>,
+    keeper: Keeper,
 }
 
 impl Group {
@@ -154,6 +162,7 @@ impl Group {
             if let Some(status) = self.status
                 && !self.left()
             {
+                self.keeper.forget(self.leader);
                 return Ok(status);
             }
             if Instant::now() >= until {

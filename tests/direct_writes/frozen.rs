@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::{
     fs,
     io::Write as _,
+    net::{Ipv4Addr, TcpListener},
     path::PathBuf,
     process::Stdio,
     time::{Duration, Instant},
@@ -163,7 +164,7 @@ fn find(beneath: &std::path::Path, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Everything beneath a process, without itself.
+/// All programs beneath a worker, without the one that ends them where it cannot, which has the worker's own words.
 fn beneath(of: Process) -> Vec<Process> {
     let mut all = of.children();
     let mut at = 0;
@@ -171,6 +172,7 @@ fn beneath(of: Process) -> Vec<Process> {
         all.extend(next.children());
         at += 1;
     }
+    all.retain(|program| program.arguments() != of.arguments());
     all
 }
 
@@ -233,10 +235,6 @@ fn one_whose_server_is_killed() {
         let front = process::launcher(supervisor.0);
         if launcher {
             front.signal(Signal::SIGKILL);
-            // what ends with its streams or its parent is left to that; a program that stands still hears of neither
-            for program in &frozen.programs {
-                let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(program.0), Signal::SIGCONT);
-            }
             let failure = served.0.answer(&frozen.id).message;
             assert_eq!(failure["result"]["isError"], true, "{failure}");
         } else {
@@ -247,4 +245,29 @@ fn one_whose_server_is_killed() {
         assert_eq!(far.phases().first().map(String::as_str), Some("intent"), "launcher killed: {launcher}");
         far.goes_on(&frozen.programs);
     }
+}
+
+/// A transport that waits for a host hears of no end but the connection's, and that host says nothing.
+#[test]
+fn one_whose_launcher_is_killed_while_a_host_is_silent() {
+    let world = World::new();
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let port = silent.local_addr().expect("it is bound").port();
+    world.git(&["remote", "set-url", "origin", &format!("https://127.0.0.1:{port}/x.git")]);
+    let refs = world.git(&["for-each-ref"]);
+    let mut served = Served::writing(&world.place, &world.repo, &["--timeout", "120"]);
+    served.value("repo_info", json!({}));
+    let id = served.0.ask("repo_fetch", json!({}));
+    let (_held, _) = silent.accept().expect("the transport calls");
+    let pid = served.0.pid();
+    let programs: Vec<_> = process::of_kind(pid, "write-net").into_iter().flat_map(beneath).collect();
+    let waits = |program: &Process| program.arguments().first().is_some_and(|word| word.contains("remote-http"));
+    assert!(programs.iter().any(waits), "{:?}", programs.iter().map(|it| it.arguments()).collect::<Vec<_>>());
+    process::launcher(pid).signal(Signal::SIGKILL);
+    let failure = served.0.answer(&id).message;
+    assert_eq!(failure["result"]["isError"], true, "{failure}");
+    let gone = process::until(PATIENCE, || programs.iter().all(|program| !program.is_alive()));
+    let left: Vec<_> = programs.iter().filter(|it| it.is_alive()).map(|it| it.arguments()).collect();
+    assert!(gone, "still there: {left:?}");
+    assert_eq!(world.git(&["for-each-ref"]), refs);
 }
