@@ -132,6 +132,7 @@ impl Setting {
             "reasons": verdict.reasons,
             "step": self.step(facts),
             "layers": facts.standing.layers,
+            "hooks": facts.standing.hooks,
             "missing": missing(facts),
             "scope": self.scope,
             "roots": self.roots,

@@ -186,7 +186,6 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--gh-account", "a"], "need --forge github"),
     (&["--gh-token-env", "TOKEN"], "need --forge github"),
     (&["--json-case", "kebab"], "snake or camel"),
-    (&["--hooks", "run"], "hooks"),
     (&["--hooks", "x"], "--hooks"),
     (&["--filters", "x"], "--filters"),
     (&["--surface", "review"], "--surface"),
@@ -247,6 +246,8 @@ const SERVED: &[&[&str]] = &[
     &["--forge", "github", "--gh-token-env", "TOKEN"],
     &["--hide-gated", "--json-case", "camel", "--hooks", "off", "--filters", "off", "--allow-unsigned"],
     &["--surface", "both", "--toolsets", "repo"],
+    &["--hooks", "run"],
+    &["--hooks", "run", "--filters", "user", "--allow-write"],
 ];
 
 #[test]

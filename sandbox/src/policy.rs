@@ -124,7 +124,7 @@ mod tests {
     use seccompiler::TargetArch;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const KINDS: [(&str, Policy); 12] = [
+    const KINDS: [(&str, Policy); 13] = [
         ("read", read::POLICY),
         ("audit", audit::POLICY),
         ("agents, looking", agents::LOOKING),
@@ -135,6 +135,7 @@ mod tests {
         ("supervisor", supervisor::POLICY),
         ("launcher", launcher::POLICY),
         ("write", write::POLICY),
+        ("write, hooks", write::HOOKS),
         ("write-net", write::NET),
         ("write-net, agent", write::NET_AND_AGENT),
     ];

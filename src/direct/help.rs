@@ -28,7 +28,7 @@ pub fn text(program: &str) -> String {
          \x20 --json-case CASE          snake or camel [default: snake]\n\
          \x20 --forge NAME              github, gitlab or gitea, whatever the remote looks like\n\
          \x20 --git PATH                The git that writes [default: the newest that is found]\n\
-         \x20 --hooks off               Hooks of the repository never run; results name those that did not\n\
+         \x20 --hooks off|run           Whether hooks of the repository run; results say which did, and which not [default: off]\n\
          \x20 --filters off|user        Whether filters of your own configuration run [default: off]\n\
          \x20 --allow-unsigned          Commit although your configuration wants signatures\n\
          \x20 --ssh-command COMMAND     What ssh remotes are reached with\n\

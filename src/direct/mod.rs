@@ -154,6 +154,7 @@ fn options(program: &'static str, words: &Words, mut shared: cli::Flags) -> Resu
         ceiling: bytes(words.ceiling),
         forge: words.forge,
         camel: words.camel,
+        hooks: words.hooks && words.gate.is_open(),
         // a file is opened when descriptors that a host left open were closed
         log_commands: words.log_commands.as_ref().map(|_| direct::CommandLog::Stderr),
     };

@@ -26,9 +26,6 @@ pub fn settle(
     roots: &[PathBuf],
     run_dir: Option<&Path>,
 ) -> Result<Init, String> {
-    if words.hooks {
-        return Err("--hooks run: writes run in a jail without a shell, in which no hook can run; results name those that did not".to_owned());
-    }
     if !words.gate.is_open() {
         return Ok(init);
     }
@@ -64,6 +61,13 @@ pub fn settle(
         let filters = programs::with_filters(&mut programs, &own.filters, &around);
         pinned.extend(filters.map_err(|e| format!("--filters user: {e}"))?);
     }
+    let hooks_path = own.hooks_path;
+    let hooks = if words.hooks {
+        let named = hooks_path.as_ref().map(|named| served.root.join(named));
+        Some(programs::for_hooks(&programs, named.as_deref(), &around).map_err(|e| format!("--hooks run: {e}"))?)
+    } else {
+        None
+    };
     let allowed = Allowed {
         root: bytes(served.root.clone().into()),
         git_dir: bytes(served.git_dir.clone().into()),
@@ -73,7 +77,8 @@ pub fn settle(
         locks: run_dir.map(|dir| bytes(dir.join(LOCKS).into())),
         programs,
         pinned,
-        hooks: words.hooks,
+        hooks_path: hooks_path.map(|named| bytes(named.into())),
+        hooks,
         filters: words.filters,
         allow_unsigned: words.allow_unsigned,
         ssh_command: words.ssh_command.clone().or(own.ssh_command),

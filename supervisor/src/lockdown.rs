@@ -14,7 +14,7 @@ pub const PROCESS: &str = "supervisor";
 pub fn confine(launcher: std::os::fd::BorrowedFd<'_>, demand: Demand) -> (Report, Standing) {
     let (enforced, layers) = bulkhead_sandbox::jail::supervisor::with_layers(launcher);
     let layers = layers.into_iter().map(|layer| Layer::new(layer.name, layer.on, layer.detail)).collect();
-    (Report::of(PROCESS, enforced.into_rows()), Standing { demand, layers })
+    (Report::of(PROCESS, enforced.into_rows()), Standing { demand, layers, hooks: false })
 }
 
 /// The same of a process on which nothing was tried.

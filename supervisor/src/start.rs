@@ -15,7 +15,7 @@ use crate::{
 };
 use bulkhead_contract::{
     catalogue::Surface,
-    isolation::{Demand, Report},
+    isolation::{Demand, Report, Standing},
 };
 use bulkhead_ipc::edge::Inits;
 use serde_json::Value;
@@ -200,7 +200,7 @@ impl House {
                 log::warn(&format!("isolation of the supervisor: {} is missing: {}", row.capability, row.evidence));
             }
         }
-        settings.standing = standing;
+        settings.standing = Standing { hooks: settings.direct.hooks, ..standing };
         let audit = Audit::new(&settings, Rc::clone(&carrier));
         Ok(Self {
             runtime,

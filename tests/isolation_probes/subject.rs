@@ -83,7 +83,8 @@ pub fn write_init(root: &str, repository: &str, port: u16) -> write::Init {
         locks: None,
         programs,
         pinned: Vec::new(),
-        hooks: false,
+        hooks_path: None,
+        hooks: None,
         filters: false,
         allow_unsigned: false,
         ssh_command: None,
@@ -232,7 +233,7 @@ pub fn writer(network: bool) -> ExitCode {
     let mut job = job(&mut requests);
     let of = |reach: &reach::Reach| {
         let reach::Reach { changed, read, executed, .. } = reach.clone();
-        jail::write::Reach { changed, read, executed }
+        jail::write::Reach { changed, read, executed, ..Default::default() }
     };
     job.holds_ledger = false;
     subject(answers, job, Some(&mut requests), || {

@@ -110,7 +110,13 @@ impl Git {
             cancelled: Box::new(|| false),
             ran: allowed.log_commands.then(RefCell::default),
             #[cfg(target_os = "linux")]
-            ward: bulkhead_sandbox::program::Ward::new().map_err(|e| e.to_string()),
+            ward: {
+                use bulkhead_sandbox::program::Ward;
+                // hooks are programs of all kinds, of which many talk to what they start over pairs
+                let ward =
+                    Ward::new().and_then(|ward| if allowed.hooks.is_some() { ward.with_pairs() } else { Ok(ward) });
+                ward.map_err(|e| e.to_string())
+            },
         }
     }
 

@@ -34,7 +34,7 @@ const MAX_FILE: u64 = 1 << 20;
 /// Files of the directory of hooks that are looked at besides those that Git runs.
 const MAX_HOOKS: usize = 500;
 /// Names of hooks that Git runs (githooks(5)): looked at however much stands beside them.
-const HOOKS: &[&str] = &[
+pub(crate) const HOOKS: &[&str] = &[
     "applypatch-msg",
     "pre-applypatch",
     "post-applypatch",

@@ -15,6 +15,7 @@ pub struct Jail {
     pub umask: u32,
     process: &'static str,
     parent: i32,
+    hooks: bool,
     finished: bool,
 }
 
@@ -41,6 +42,7 @@ impl Jail {
         // what could not be set is a row of the report
         let _ = early::early((memory > 0).then_some(memory), DESCRIPTORS, c"bulkhead-write");
         let bounded = program::bound(&BOUNDS).is_ok();
+        let hooks = !reach.programs.is_empty();
         let granted = match (network, agent) {
             (false, _) => Network::None,
             (true, false) => Network::Tcp,
@@ -54,6 +56,7 @@ impl Jail {
             umask,
             process,
             parent,
+            hooks,
             finished: false,
         })
     }
@@ -90,7 +93,7 @@ impl Jail {
     pub fn probe(&self) -> Report {
         #[cfg(target_os = "linux")]
         {
-            let rows = bulkhead_sandbox::jail::tried::probe_of_writer(self.parent);
+            let rows = bulkhead_sandbox::jail::tried::probe_of_writer(self.parent, self.hooks);
             report(self.process, Enforced { rows })
         }
         #[cfg(not(target_os = "linux"))]
@@ -110,8 +113,8 @@ const BOUNDS: bulkhead_sandbox::program::Bounds =
 
 #[cfg(target_os = "linux")]
 fn of(reach: Reach) -> (bulkhead_sandbox::jail::write::Reach, Vec<u16>) {
-    let Reach { changed, read, executed, ports } = reach;
-    (bulkhead_sandbox::jail::write::Reach { changed, read, executed }, ports)
+    let Reach { changed, read, executed, programs, ports } = reach;
+    (bulkhead_sandbox::jail::write::Reach { changed, read, executed, programs }, ports)
 }
 
 fn report(process: &str, enforced: Enforced) -> Report {

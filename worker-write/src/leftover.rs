@@ -174,7 +174,16 @@ pub(crate) struct Scratch(PathBuf);
 impl Scratch {
     /// An empty one. One that an ended worker left is removed: the lock of the working copy says that it has ended.
     pub(crate) fn new(git_dir: &Path) -> Step<Self> {
-        let path = git_dir.join("bulkhead-scratch");
+        Self::named(git_dir, "bulkhead-scratch")
+    }
+
+    /// One for what hooks need, beside it.
+    pub(crate) fn of_hooks(git_dir: &Path) -> Step<Self> {
+        Self::named(git_dir, "bulkhead-hooks")
+    }
+
+    fn named(git_dir: &Path, name: &str) -> Step<Self> {
+        let path = git_dir.join(name);
         let removed = match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),

@@ -25,6 +25,8 @@ mod failure;
 #[cfg(unix)]
 pub mod guard;
 #[cfg(unix)]
+mod hooks;
+#[cfg(unix)]
 pub mod leftover;
 #[cfg(unix)]
 pub mod lock;

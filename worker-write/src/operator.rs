@@ -31,6 +31,8 @@ pub struct Own {
     pub signs: bool,
     /// `core.sshCommand`.
     pub ssh_command: Option<String>,
+    /// `core.hooksPath`, `~/` resolved; where it is relative, to the working tree.
+    pub hooks_path: Option<PathBuf>,
     /// `filter.*`, for `--filters user`: see [`crate::programs::with_filters`].
     pub filters: Vec<(String, String)>,
     /// Files that every Git reads because of what is pinned: ignored and attributed paths.
@@ -208,6 +210,7 @@ impl Own {
             match key.as_str() {
                 "commit.gpgsign" => own.signs = is_true(value),
                 "core.sshcommand" => own.ssh_command = Some(value.clone()).filter(|value| !value.is_empty()),
+                "core.hookspath" => own.hooks_path = of_hooks(value, home),
                 "core.excludesfile" => excludes = Some(value.clone()),
                 "core.attributesfile" => attributes = Some(value.clone()),
                 "credential.helper" => own.helper(value, home),
@@ -291,6 +294,15 @@ fn expanded(value: &str, home: &Home) -> Option<PathBuf> {
     match value.strip_prefix("~/") {
         Some(rest) => Some(home.home.as_ref()?.join(rest)),
         None => Some(Path::new(value)).filter(|path| path.is_absolute()).map(Path::to_owned),
+    }
+}
+
+/// Where hooks lie: also beneath the working tree, wherever that is.
+fn of_hooks(value: &str, home: &Home) -> Option<PathBuf> {
+    match value {
+        "" => None,
+        value if value.starts_with('~') => expanded(value, home),
+        value => Some(value.into()),
     }
 }
 

@@ -4,8 +4,11 @@
 //! Files and not directories: with a directory of programs come shells and interpreters, and with those whatever a
 //! repository's configuration names.
 
+mod of_hooks;
+
 use crate::asked::ask;
 use bulkhead_ipc::edge::write::Programs;
+pub use of_hooks::for_hooks;
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
@@ -92,7 +95,7 @@ type Candidate = ((u32, u32), PathBuf);
 /// # Errors
 /// [`Unfit`] with the reason for each git that was looked at.
 pub fn find(around: &Surroundings) -> Result<Programs, Unfit> {
-    let (_, git) = git(around)?;
+    let (version, git) = git(around)?;
     let unusable = |why: String| Unfit::Unusable(why);
     let exec_path = ask(&git, &["--exec-path"], &[]).map_err(unusable)?;
     let exec_path = trimmed(&exec_path).canonicalize().map_err(|e| Unfit::Unusable(format!("its exec path: {e}")))?;
@@ -129,6 +132,7 @@ pub fn find(around: &Surroundings) -> Result<Programs, Unfit> {
         .filter(|zone| !zone.is_empty() && zone.len() <= 100 && zone.chars().all(|c| c.is_ascii_graphic()));
     Ok(Programs {
         git: bytes(&git),
+        version,
         exec_path: bytes(&exec_path),
         files: files.iter().map(bytes).collect(),
         network_files,

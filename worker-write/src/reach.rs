@@ -25,6 +25,8 @@ pub struct Reach {
     pub read: Vec<PathBuf>,
     /// Files that are executed.
     pub executed: Vec<PathBuf>,
+    /// Directories beneath which everything may be read and executed: for hooks, where the operator has them run.
+    pub programs: Vec<PathBuf>,
     /// Ports that may be connected to.
     pub ports: Vec<u16>,
 }
@@ -86,8 +88,14 @@ fn repository(allowed: &Allowed, network: bool) -> Reach {
         changed: vec![path(&allowed.root), path(&allowed.git_dir), path(&allowed.common_dir)],
         read: paths(&programs.shared).collect(),
         executed: paths(&programs.files).collect(),
-        ports: Vec::new(),
+        ..Reach::default()
     };
+    // a hook's programs may be anywhere in the repository, and hooks of it in its git directory
+    if let (Some(hooks), false) = (&allowed.hooks, network) {
+        reach.programs = reach.changed.clone();
+        reach.programs.extend(paths(&hooks.programs));
+        reach.read.extend(paths(&hooks.shared));
+    }
     reach.changed.extend(allowed.locks.as_deref().map(path));
     if network {
         reach.executed.extend(paths(&programs.network_files));
@@ -318,7 +326,8 @@ mod tests {
             locks: None,
             programs: Default::default(),
             pinned: Vec::new(),
-            hooks: false,
+            hooks_path: None,
+            hooks: None,
             filters: false,
             allow_unsigned: false,
             ssh_command: None,

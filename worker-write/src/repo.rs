@@ -5,6 +5,7 @@ use crate::{
     call::Call,
     failure::{Step, failed, refused},
     git::{Begun, Git},
+    hooks::Hooks,
     standing,
     store::{self, Store, index::Index},
 };
@@ -41,6 +42,8 @@ pub(crate) struct Repo<'a> {
     pub(crate) point: Rc<RefCell<Option<String>>>,
     /// What is read without Git, where the repository is of a kind for that.
     pub(crate) store: Option<Rc<Store>>,
+    /// Those that belong to what an operation does.
+    pub(crate) hooks: Hooks,
     /// A listing of untracked files that was begun ahead of its time.
     pub(crate) untracked: RefCell<Option<Begun<'a>>>,
     /// Global arguments besides those that Git is always given.
@@ -86,6 +89,7 @@ impl<'a> Repo<'a> {
             common_dir: path(&allowed.common_dir),
             point: Rc::default(),
             store: None,
+            hooks: Hooks::default(),
             untracked: RefCell::default(),
             globals: Vec::new(),
         }
@@ -108,6 +112,7 @@ impl<'a> Repo<'a> {
             common_dir: self.common_dir.clone(),
             point: Rc::clone(&self.point),
             store: self.store.clone(),
+            hooks: self.hooks.clone(),
             untracked: RefCell::default(),
             globals,
         }

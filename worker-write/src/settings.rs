@@ -130,6 +130,10 @@ impl Settings {
         for (key, _) in self.family("filter", "required") {
             pins.push(emptied(key, "false")?);
         }
+        // from 2.54 on Git also runs hooks that a configuration names; where they may, their run of Git says so again
+        for (_, name) in self.family("hook", "command") {
+            pins.push(emptied(&format!("hook.{name}.enabled"), "false")?);
+        }
         // the operator's own come last, so that switching the repository's off does not take them along
         if repo.allowed.filters {
             let own = pinned(repo, "filter.");

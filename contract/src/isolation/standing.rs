@@ -27,6 +27,9 @@ pub struct Standing {
     pub demand: Demand,
     /// Mechanisms, in the order in which a process takes them on; empty where nothing was measured.
     pub layers: Vec<Layer>,
+    /// `--hooks run`: writes may execute the repository and the system's programs. Left out where they may not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hooks: bool,
 }
 
 impl Layer {
@@ -42,7 +45,7 @@ impl Standing {
     /// One process for everything: no layer can stand.
     #[must_use]
     pub fn single(demand: Demand, why: &str) -> Standing {
-        Standing { demand, layers: vec![Layer::new("process", false, why.to_owned())] }
+        Standing { demand, layers: vec![Layer::new("process", false, why.to_owned())], hooks: false }
     }
 
     /// The layers that are missing.
@@ -57,11 +60,15 @@ impl Standing {
             let layers = self.layers.iter().filter(move |layer| layer.on == on);
             layers.map(|layer| format!("{} ({})", layer.layer, layer.detail)).collect::<Vec<_>>().join(", ")
         };
-        match (told(true), told(false)) {
+        let mut text = match (told(true), told(false)) {
             (on, missing) if missing.is_empty() => on,
             (on, missing) if on.is_empty() => format!("missing: {missing}"),
             (on, missing) => format!("{on}; missing: {missing}"),
+        };
+        if self.hooks {
+            text.push_str("; writes run hooks (--hooks run)");
         }
+        text
     }
 }
 
@@ -132,13 +139,15 @@ mod tests {
     fn words_tell_what_there_is_from_what_is_missing() {
         let seccomp = || Layer::new("seccomp", true, "47 calls admitted".into());
         let landlock = Layer::new("landlock", false, "landlock: disabled at boot (EOPNOTSUPP)".into());
-        let standing = |layers| Standing { demand: Demand::BestEffort, layers };
+        let standing = |layers| Standing { demand: Demand::BestEffort, layers, hooks: false };
         assert_eq!(standing(vec![seccomp()]).text(), "seccomp (47 calls admitted)");
         let both = standing(vec![landlock.clone(), seccomp()]);
         let cause = "landlock (landlock: disabled at boot (EOPNOTSUPP))";
         assert_eq!(both.text(), format!("seccomp (47 calls admitted); missing: {cause}"));
         assert_eq!(both.missing().collect::<Vec<_>>(), [&landlock]);
         assert_eq!(standing(vec![landlock]).text(), format!("missing: {cause}"));
+        let hooks = Standing { hooks: true, ..standing(vec![seccomp()]) };
+        assert_eq!(hooks.text(), "seccomp (47 calls admitted); writes run hooks (--hooks run)");
         assert_eq!(
             Standing::single(Demand::Off, "--isolation off").layers[0].step,
             Some("start it without --isolation off")

@@ -37,7 +37,7 @@ impl Inits {
             WorkerKind::Note => codec::encode(&note::ToNote::Init(Box::new(self.note.clone()))),
             WorkerKind::Gateway => codec::encode(&gateway::ToGateway::Init(Box::new(self.gateway.clone()))),
             WorkerKind::Write => codec::encode(&write::ToWrite::Init(Box::new(self.write.clone().without_network()))),
-            WorkerKind::WriteNet => codec::encode(&write::ToWrite::Init(Box::new(self.write.clone()))),
+            WorkerKind::WriteNet => codec::encode(&write::ToWrite::Init(Box::new(self.write.clone().without_hooks()))),
         }
     }
 }

@@ -47,6 +47,15 @@ impl Init {
         Self { demand, memory: 0, allowed: None }
     }
 
+    /// The same for fetch and push, which have a network and the operator's keys: no hook runs beside those.
+    #[must_use]
+    pub fn without_hooks(mut self) -> Self {
+        if let Some(allowed) = &mut self.allowed {
+            allowed.hooks = None;
+        }
+        self
+    }
+
     /// The same without anything that only fetch and push need: what a worker is not told, it cannot give away.
     #[must_use]
     pub fn without_network(mut self) -> Self {
@@ -91,8 +100,11 @@ pub struct Allowed {
     pub programs: Programs,
     /// Keys of the operator's own Git configuration, in `-c` form, that Git is given: identity, line endings and the like.
     pub pinned: Vec<(String, String)>,
-    /// `--hooks run`.
-    pub hooks: bool,
+    /// The operator's own `core.hooksPath`, as it is written, `~/` resolved: where hooks lie of a repository that does not say
+    /// so itself.
+    pub hooks_path: Option<Vec<u8>>,
+    /// `--hooks run`; `None`: no hook runs.
+    pub hooks: Option<Hooks>,
     /// `--filters user`.
     pub filters: bool,
     /// `--allow-unsigned`: commit although the operator's configuration wants signatures.
@@ -105,12 +117,26 @@ pub struct Allowed {
     pub log_commands: bool,
 }
 
+/// What hooks have, where the operator would have them run: the only writes in which whole directories may be executed. Never
+/// with a network.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
+pub struct Hooks {
+    /// Directories of the system, and the operator's own one of hooks: all beneath may be read and executed.
+    pub programs: Vec<Vec<u8>>,
+    /// Files and directories that are read besides: names of users, certificates.
+    pub shared: Vec<Vec<u8>>,
+    /// `PATH`.
+    pub path: Vec<u8>,
+}
+
 /// Files that may be executed or mapped, each resolved before anything was read. No directory of programs is among them,
 /// because shells and interpreters would come with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
 pub struct Programs {
     /// The git program.
     pub git: Vec<u8>,
+    /// The first two numbers of its version.
+    pub version: (u32, u32),
     /// Where its own programs lie (`git --exec-path`).
     pub exec_path: Vec<u8>,
     /// Files that may be executed: git, its built-in programs, the loader, libraries.
@@ -273,8 +299,10 @@ impl Outcome {
         let name = |text: &String| text.len() <= MAX_NAME;
         match self {
             Outcome::Done(done) => {
-                done.hooks_skipped.len() <= MAX_LIST
-                    && done.hooks_skipped.iter().all(name)
+                let hooks_run = done.hooks_run.as_deref().unwrap_or_default();
+                [&done.hooks_skipped[..], hooks_run]
+                    .iter()
+                    .all(|hooks| hooks.len() <= MAX_LIST && hooks.iter().all(name))
                     && done.notes.len() <= MAX_LIST
                     && done.notes.iter().all(short)
                     && done.restore_point.iter().chain(&done.id).all(name)
@@ -309,6 +337,8 @@ pub struct Done {
     pub signed: Option<bool>,
     /// Hooks that Git would have run and that did not run, by name.
     pub hooks_skipped: Vec<String>,
+    /// Hooks that Git ran, by name; `None` where the operator does not have them run.
+    pub hooks_run: Option<Vec<String>>,
     /// Sentences of ours that the caller should know.
     pub notes: Vec<String>,
     /// Commands of Git that ran, where they are logged; at most [`MAX_RAN`], each of [`MAX_REASON`] characters at most.

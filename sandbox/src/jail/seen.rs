@@ -1,7 +1,7 @@
 //! What was seen while a jail was built, and the report made from it.
 //! Trust: filled in by the jails from the kernel's answers; a step that was not reached says so.
 
-use super::write::Network;
+use super::write::{Executed, Network};
 use super::{no_socket, out_of_reach};
 use crate::enforced::{Enforced, Layer, NONE, Row};
 use crate::layers::capabilities::Left;
@@ -309,7 +309,7 @@ impl Seen {
 
     /// The report of a process that runs Git in one repository; `ports` are the ones that it may connect to, where it has a
     /// network.
-    pub(super) fn writing(&self, programs: usize, network: Network, ports: &str) -> Enforced {
+    pub(super) fn writing(&self, executed: Executed, network: Network, ports: &str) -> Enforced {
         let filter = self.seccomp_missing();
         let refused = || self.refuse.on().map(|_| "seccomp".to_owned());
         let killed = || self.kill.on().map(|_| "seccomp(kill)".to_owned());
@@ -357,7 +357,15 @@ impl Seen {
                 "exec",
                 &[self.landlock(1)],
                 files,
-                under_landlock(format!("{programs} files may be executed, none beneath the repository")),
+                under_landlock(match executed {
+                    Executed { files, directories: 0 } => {
+                        format!("{files} files may be executed, none beneath the repository")
+                    }
+                    Executed { files, directories } => format!(
+                        "{files} files may be executed, and, for hooks, all beneath {directories} directories, the \
+                         repository's among them"
+                    ),
+                }),
             ),
             tcp,
             row("network-udp", &[refused(), self.landlock(since::UDP)], filter, seccomp.clone()),

@@ -38,19 +38,21 @@ pub fn self_probe(parent: i32) -> Vec<Row> {
     ]
 }
 
-/// The same for a process that may start Git and change a repository, of either kind.
+/// The same for a process that may start Git and change a repository, of either kind; `hooks` says that it may execute more
+/// than single files.
 #[must_use]
-pub fn probe_of_writer(parent: i32) -> Vec<Row> {
+pub fn probe_of_writer(parent: i32, hooks: bool) -> Vec<Row> {
     let opens = |path: &str, flags| open(path, flags | OFlag::O_CLOEXEC, Mode::empty()).map(drop);
     let makes =
         |family, kind, protocol: Option<SockProtocol>| socket(family, kind, SockFlag::SOCK_CLOEXEC, protocol).map(drop);
     let open_to = |row: Row| Row { sufficient: true, ..row };
+    let exec = row("exec", "a program of its own", program("/proc/self/exe"));
     vec![
         row("files-outside-roots", "open of /etc to read", opens("/etc", OFlag::O_RDONLY | OFlag::O_DIRECTORY)),
         // everybody may, where nothing stands in the way
         row("writes", "open of /dev/full to write", opens("/dev/full", OFlag::O_WRONLY)),
         open_to(row("metadata-outside-roots", "stat of /etc", stat("/etc").map(drop))),
-        row("exec", "a program of its own", program("/proc/self/exe")),
+        if hooks { open_to(exec) } else { exec },
         // the kind with a network has these, to the ports that its report names
         open_to(row("network-tcp", "a TCP socket", makes(AddressFamily::Inet, SockType::Stream, None))),
         row("network-udp", "a UDP socket", makes(AddressFamily::Inet, SockType::Datagram, None)),

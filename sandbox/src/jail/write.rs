@@ -23,6 +23,16 @@ pub struct Reach {
     pub read: Vec<PathBuf>,
     /// Single files that may be executed, and mapped as libraries.
     pub executed: Vec<PathBuf>,
+    /// Directories beneath which everything may be read and executed, those that are changed among them: for hooks, where
+    /// the operator has them run. Empty otherwise.
+    pub programs: Vec<PathBuf>,
+}
+
+/// How much of a reach may be executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Executed {
+    pub(super) files: usize,
+    pub(super) directories: usize,
 }
 
 /// What a process has of a network.
@@ -39,13 +49,16 @@ pub enum Network {
 /// Devices that Git and libc cannot do without: both answer to everybody, and lead nowhere.
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/urandom"];
 
+/// What programs of all kinds expect besides.
+const DEVICES_OF_HOOKS: [&str; 2] = ["/dev/zero", "/dev/random"];
+
 /// The jail of the calling process after its first step. Dropping it opens nothing again.
 #[derive(Debug)]
 pub struct WriteJail {
     seen: Seen,
     network: Network,
     demand_required: bool,
-    programs: usize,
+    executed: Executed,
 }
 
 impl WriteJail {
@@ -59,11 +72,11 @@ impl WriteJail {
         let mut seen = Seen::start(true, "the roots, to be changed, and programs");
         seen.capabilities = capabilities::drop_all().into();
         let ports = if network == Network::None { Ports::These(&[]) } else { Ports::NotYet };
-        let programs = enter(&mut seen, reach, ports);
+        let executed = enter(&mut seen, reach, ports);
         if !bounded {
             seen.tries.push("limits of programs could not be set".into());
         }
-        let policy = policy(network);
+        let policy = policy(network, !reach.programs.is_empty());
         seen.standing = rlimits::standing();
         seen.kill = install(seccomp::kill, policy.kill);
         seen.refuse = install(seccomp::refuse, policy.refuse);
@@ -78,7 +91,7 @@ impl WriteJail {
                 Err(text) => seen.refuse = Step::Failed(Missing(format!("seccomp: filter is on, but {text}"))),
             }
         }
-        Self { seen, network, demand_required, programs }.judged()
+        Self { seen, network, demand_required, executed }.judged()
     }
 
     /// What stands after the first step.
@@ -97,7 +110,7 @@ impl WriteJail {
         if self.seen.landlock.on().is_some() {
             self.seen.tries.clear();
             self.seen.keeps = "one repository, to be changed, and programs";
-            self.programs = enter(&mut self.seen, reach, Ports::These(ports));
+            self.executed = enter(&mut self.seen, reach, Ports::These(ports));
         }
         let text = match ports {
             [] => "no port".to_owned(),
@@ -110,7 +123,7 @@ impl WriteJail {
     }
 
     fn report(&self, ports: &str) -> Enforced {
-        self.seen.writing(self.programs, self.network, ports)
+        self.seen.writing(self.executed, self.network, ports)
     }
 
     fn judged(self) -> Result<Self, Short> {
@@ -121,17 +134,18 @@ impl WriteJail {
     }
 }
 
-/// The tables for it.
-const fn policy(network: Network) -> Policy {
+/// The tables for it. With a network there are no hooks, whatever is asked for.
+const fn policy(network: Network, hooks: bool) -> Policy {
     match network {
+        Network::None if hooks => write::HOOKS,
         Network::None => write::POLICY,
         Network::Tcp => write::NET,
         Network::TcpAndUnix => write::NET_AND_AGENT,
     }
 }
 
-/// Enters a domain of what is there of `reach`, and tries what is outside. Gives how many files may be executed.
-fn enter(seen: &mut Seen, reach: &Reach, ports: Ports<'_>) -> usize {
+/// Enters a domain of what is there of `reach`, and tries what is outside. Gives how much may be executed.
+fn enter(seen: &mut Seen, reach: &Reach, ports: Ports<'_>) -> Executed {
     let mut opened = Open::default();
     let mut skipped = 0;
     for path in &reach.changed {
@@ -154,17 +168,24 @@ fn enter(seen: &mut Seen, reach: &Reach, ports: Ports<'_>) -> usize {
             _ => skipped += 1,
         }
     }
-    for path in DEVICES {
+    for path in &reach.programs {
+        match handle(path) {
+            Some((fd, SFlag::S_IFDIR)) => opened.programs.push(fd),
+            _ => skipped += 1,
+        }
+    }
+    let of_hooks = if reach.programs.is_empty() { &[][..] } else { &DEVICES_OF_HOOKS[..] };
+    for path in DEVICES.iter().chain(of_hooks) {
         match handle(Path::new(path)) {
             Some((fd, SFlag::S_IFCHR)) => opened.devices.push(fd),
             _ => skipped += 1,
         }
     }
-    let programs = opened.executed.len();
+    let executed = Executed { files: opened.executed.len(), directories: opened.programs.len() };
     let domain = landlock::restrict_with(opened, ports);
     seen.enter(domain.map(|domain| landlock::Domain { skipped, ..domain }));
     seen.try_outside();
-    programs
+    executed
 }
 
 /// What lies at a path, without following a link in its last place, and what kind of thing it is.
@@ -213,7 +234,7 @@ mod tests {
 
     impl Place {
         fn whole(&self) -> Reach {
-            Reach { changed: vec![self.root.clone()], read: Vec::new(), executed: self.executed.clone() }
+            Reach { changed: vec![self.root.clone()], executed: self.executed.clone(), ..Reach::default() }
         }
 
         fn one(&self) -> Reach {
@@ -276,7 +297,7 @@ mod tests {
         // without Landlock: files and programs
         passes(|| {
             early()?;
-            let refuse = install(seccomp::refuse, policy(Network::None).refuse);
+            let refuse = install(seccomp::refuse, policy(Network::None, false).refuse);
             ensure(refuse.on().is_some(), format!("{refuse:?}"))?;
             ensure(starts("/bin/sh") == Ok(()), "a shell")?;
             ensure(writes(&place.root.join("neighbour/file")) == Ok(()), "the neighbour")
@@ -332,6 +353,45 @@ mod tests {
                 ensure(told == (network != Network::None), row.evidence.clone())
             });
         }
+    }
+
+    #[test]
+    fn hooks_have_a_shell_and_no_way_out() {
+        let place = place();
+        let system = ["/usr", "/bin", "/lib", "/lib64"].map(Path::new).into_iter();
+        let system: Vec<_> = system.filter_map(|dir| dir.canonicalize().ok()).collect();
+        let hook = place.root.join("repository/hook");
+        fs::write(&hook, "#!/bin/sh\ntrue\n").expect("a file");
+        fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+        fs::copy(&hook, place.root.join("neighbour/hook")).expect("ours");
+        let with = |reach: Reach| Reach { programs: [&reach.changed[..], &system].concat(), ..reach };
+        passes(|| {
+            early()?;
+            let short = |short: Short| format!("{:?}", short.enforced);
+            let jail = WriteJail::begin(&with(place.whole()), Network::None, true, true).map_err(short)?;
+            let enforced = jail.narrow(&with(place.one()), &[]).map_err(short)?;
+            ensure(enforced.missing().count() == 0, format!("{enforced:?}"))?;
+            let exec = enforced.rows.iter().find(|row| row.capability == "exec").ok_or("no row")?;
+            ensure(exec.evidence.contains("for hooks"), exec.evidence.clone())?;
+            let path = |path: &Path| path.display().to_string();
+            ensure(starts("/bin/sh") == Ok(()) && starts(&path(&hook)) == Ok(()), "a shell, and a hook")?;
+            let beside = starts(&path(&place.root.join("neighbour/hook")));
+            ensure(beside == Err(Errno::EACCES), format!("the neighbour's: {beside:?}"))?;
+            ensure(writes(&place.root.join("neighbour/file")) == Err(Errno::EACCES), "the neighbour")?;
+            ensure(writes(&system[0].join("new")) == Err(Errno::EACCES), "the system")?;
+            // programs of all kinds try these and go on without
+            let makes = |family| socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).map(drop);
+            for family in [AddressFamily::Inet, AddressFamily::Unix, AddressFamily::Netlink] {
+                ensure(makes(family) == Err(Errno::EACCES), format!("{family:?}"))?;
+            }
+            let memory = nix::sys::memfd::memfd_create(c"x", nix::sys::memfd::MFdFlags::MFD_CLOEXEC).map(drop);
+            ensure(memory == Err(Errno::EACCES), format!("memory with a name: {memory:?}"))?;
+            let pair = nix::sys::socket::socketpair;
+            let of = |family| pair(family, SockType::Stream, None, SockFlag::SOCK_CLOEXEC).map(drop);
+            ensure(of(AddressFamily::Unix) == Ok(()), "a pair to talk over")
+        });
+        // whatever is asked for, a process with a network has none of the tables for hooks
+        assert_eq!(policy(Network::Tcp, true).refuse, write::NET.refuse);
     }
 
     /// A filter around this process that answers a call by itself, as container profiles do.

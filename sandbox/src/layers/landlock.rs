@@ -70,6 +70,8 @@ pub struct Open {
     pub changed: Vec<OwnedFd>,
     /// Single regular files that may be read and executed.
     pub executed: Vec<OwnedFd>,
+    /// Directories: all files and listings beneath may be read, and all files be executed.
+    pub programs: Vec<OwnedFd>,
     /// Devices that may be read and written.
     pub devices: Vec<OwnedFd>,
     /// UNIX sockets by path that may be connected to.
@@ -218,13 +220,14 @@ fn attempt(rules: &Rules, ports: Ports<'_>, abi: u32) -> Result<bool, Refused> {
     let written = within | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::RemoveFile;
     let special = AccessFs::MakeSock | AccessFs::MakeFifo | AccessFs::MakeChar | AccessFs::MakeBlock;
     let changed = AccessFs::from_all(ABI::V3) & !(special | AccessFs::Execute);
-    let Open { dirs, files, written: in_place, changed: beneath, executed, devices, sockets } = &rules.open;
+    let Open { dirs, files, written: in_place, changed: beneath, executed, programs, devices, sockets } = &rules.open;
     let granted = [
         (dirs, within),
         (files, AccessFs::ReadFile.into()),
         (in_place, written),
         (beneath, changed),
         (executed, AccessFs::ReadFile | AccessFs::Execute),
+        (programs, within | AccessFs::Execute),
         (devices, AccessFs::ReadFile | AccessFs::WriteFile),
         (sockets, AccessFs::ResolveUnix.into()),
     ];

@@ -127,6 +127,26 @@ pub const POLICY: Policy = Policy {
 
 const NET_KILL: Option<&[&[Row]]> = Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY]);
 
+/// Pairs of sockets are for what runs side by side here, and lead nowhere else.
+pub const UNIX_PAIRS: &[Row] =
+    &[only(libc::SYS_socketpair, &[is_not(0, libc::AF_UNIX)], "the surface of another family")];
+
+/// Without a network, where hooks run. They are programs of all kinds, which try things and go on without: what ends Git is
+/// an error to them.
+pub const HOOKS: Policy = Policy {
+    allow: None,
+    refuse: Some(&[
+        OUTWARD,
+        OUTWARD_LEGACY,
+        NO_SOCKET,
+        UNIX_PAIRS,
+        never::CONFINED,
+        never::CONFINED_LEGACY,
+        never::NO_SOCKETS,
+    ]),
+    kill: Some(&[never::EVERYWHERE]),
+};
+
 /// With one, for fetch and push.
 pub const NET: Policy =
     Policy { allow: None, refuse: Some(&[OUTWARD, OUTWARD_LEGACY, INET_ONLY, STREAMS_ONLY]), kill: NET_KILL };

@@ -20,8 +20,8 @@ const MAX_REASON: usize = 8_000;
 /// Renders the end of a call of `tool`.
 #[must_use]
 pub fn rendered(tool: &Tool, own: &Settings, outcome: Result<Done, CallError>) -> Rendered {
-    let value = match outcome {
-        Ok(done) => done.data.unwrap_or(Value::Null),
+    let (value, beside) = match outcome {
+        Ok(done) => (done.data.unwrap_or(Value::Null), done.members),
         Err(error) => return failed(tool, error),
     };
     let value = if own.camel { in_camel_case(value) } else { value };
@@ -38,7 +38,11 @@ pub fn rendered(tool: &Tool, own: &Settings, outcome: Result<Done, CallError>) -
             Value::Object(members)
         }
         (Value::Object(_), _) => value.clone(),
-        _ => json!({ WRAPPED: value }),
+        _ => {
+            let mut members = beside;
+            members.insert(WRAPPED.into(), value);
+            Value::Object(members)
+        }
     };
     Rendered::Pair { text: visible(text), structure: visible(structure.to_string()), is_error: false }
 }

@@ -21,6 +21,9 @@ pub fn sentences(own: &Settings) -> String {
         }
         Gate::Closed => closed(),
     };
+    if own.hooks {
+        text += " Hooks of the repository run in writes, as the operator wants it; results say which ones did.";
+    }
     text
 }
 
@@ -47,5 +50,7 @@ mod tests {
         assert!(of(Gate::Tools(vec!["repo_commit", "repo_push"])).contains("allows repo_commit, repo_push."));
         assert!(of(Gate::Open).contains("allows all tools"));
         assert!(of(Gate::Open).chars().count() < 1_000);
+        let hooks = sentences(&Settings { gate: Gate::Open, hooks: true, ..Settings::default() });
+        assert!(hooks.contains("Hooks of the repository run") && !of(Gate::Open).contains("Hooks"), "{hooks}");
     }
 }

@@ -43,6 +43,8 @@ pub struct Settings {
     pub forge: Option<Forge>,
     /// `--json-case camel`: names of members are in camel case.
     pub camel: bool,
+    /// `--hooks run`, with the gate open for a write.
+    pub hooks: bool,
     /// `--log-commands`: where commands of Git are logged.
     pub log_commands: Option<CommandLog>,
 }

@@ -176,7 +176,10 @@ impl Write {
         }
         let about = Some(settings.direct.root.clone().into_bytes());
         match outcome {
-            Outcome::Done(done) => Ok(Done { about, data: Some(told.done(&done)), ..Done::default() }),
+            Outcome::Done(done) => {
+                let (data, members) = told.done(&done);
+                Ok(Done { about, data: Some(data), members, ..Done::default() })
+            }
             Outcome::Failed(failed) => Err(CallError::Direct(Box::new(failure(*failed)))),
         }
     }
@@ -186,7 +189,7 @@ impl Write {
 enum Told {
     /// With what it repeats of the arguments.
     Members(Map<String, Value>),
-    /// It is the kind of working tree alone, as the references answer it: there is nowhere to say more.
+    /// It is the kind of working tree alone, as the references answer it: what there is to say besides stands beside it.
     Kind,
 }
 
@@ -224,8 +227,9 @@ impl Told {
         }
     }
 
-    fn done(self, done: &Written) -> Value {
-        let Told::Members(mut members) = self else { return "Plain".into() };
+    /// The value, and members that stand beside one that has none.
+    fn done(self, done: &Written) -> (Value, Map<String, Value>) {
+        let Told::Members(mut members) = self else { return ("Plain".into(), besides(done)) };
         if let Some(state) = done.state {
             members.insert("operation_state".into(), json!(state));
             members.insert("operation".into(), json!(state));
@@ -244,14 +248,24 @@ impl Told {
         if let Some(point) = &done.restore_point {
             members.insert("restore_point".into(), point.clone().into());
         }
-        if !done.hooks_skipped.is_empty() {
-            members.insert("hooks_skipped".into(), json!(done.hooks_skipped));
-        }
-        if !done.notes.is_empty() {
-            members.insert("notes".into(), json!(done.notes));
-        }
-        Value::Object(members)
+        members.extend(besides(done));
+        (Value::Object(members), Map::new())
     }
+}
+
+/// What is said of whatever was done.
+fn besides(done: &Written) -> Map<String, Value> {
+    let mut members = Map::new();
+    if !done.hooks_skipped.is_empty() {
+        members.insert("hooks_skipped".into(), json!(done.hooks_skipped));
+    }
+    if let Some(ran) = &done.hooks_run {
+        members.insert("hooks_run".into(), json!(ran));
+    }
+    if !done.notes.is_empty() {
+        members.insert("notes".into(), json!(done.notes));
+    }
+    members
 }
 
 fn failure(failed: Failed) -> Failure {

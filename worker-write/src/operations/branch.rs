@@ -2,7 +2,8 @@
 //! Trust: names passed the contract's rules; Git is asked again whether they are names, and gets full ones.
 
 use crate::{
-    failure::{Step, failed, git_failed, named, refused, shown},
+    failure::{Step, failed, named, refused, shown},
+    hooks,
     repo::Repo,
     restore,
 };
@@ -16,11 +17,13 @@ pub(super) fn create(repo: &Repo<'_>, name: &str) -> Step<Done> {
     let commit = head.born()?.to_owned();
     is_free(repo, name)?;
     let order = format!("create refs/heads/{name} {commit}\n");
-    let run = repo.call(["update-ref", "-m", "branch: Created from HEAD", "--stdin"]).stdin(order).run()?;
-    if run.code != Some(0) {
-        return Err(git_failed(&format!("The branch {} could not be made.", shown(name)), &run));
+    let call = repo.call(["update-ref", "-m", "branch: Created from HEAD", "--stdin"]).stdin(order);
+    let hooked = hooks::beside(repo, &[], call)?;
+    if hooked.run.code != Some(0) {
+        return Err(hooked.failed(&format!("The branch {} could not be made.", shown(name))));
     }
     let mut done = Done { id: Some(commit), ..Done::default() };
+    hooked.onto(&mut done);
     if name.starts_with("refs/") {
         done.notes.push(format!("The branch's full name is refs/heads/{name}."));
     }
@@ -70,11 +73,12 @@ pub(super) fn delete(repo: &Repo<'_>, name: &str, force: bool) -> Step<Done> {
         is_merged(repo, name, &full, &tip)?;
     }
     let point = restore::make(repo, "repo_delete_branch", Some((&full, &tip)))?;
-    let run = repo.call(["update-ref", "--no-deref", "-d", &full, &tip]).run()?;
-    if run.code != Some(0) {
-        return Err(git_failed(&format!("The branch {} could not be deleted.", shown(name)), &run));
+    let hooked = hooks::beside(repo, &[], repo.call(["update-ref", "--no-deref", "-d", &full, &tip]))?;
+    if hooked.run.code != Some(0) {
+        return Err(hooked.failed(&format!("The branch {} could not be deleted.", shown(name))));
     }
-    let mut done = Done { id: Some(tip), notes: point.notes, ..Done::default() };
+    let mut done = Done { id: Some(tip.clone()), notes: point.notes, ..Done::default() };
+    hooked.onto(&mut done);
     done.notes.extend(forget_settings(repo, name)?);
     Ok(done)
 }
@@ -129,9 +133,11 @@ pub(super) fn rename(repo: &Repo<'_>, old: &str, new: &str) -> Step<Done> {
     if old.starts_with('-') {
         return refused("A branch whose name begins with - is renamed with Git itself.", "Use git branch -m.");
     }
-    let run = repo.call(["branch", "-m", "--", old, new]).run()?;
-    if run.code != Some(0) {
-        return Err(git_failed(&format!("The branch {} could not be renamed.", shown(old)), &run));
+    let hooked = hooks::beside(repo, &[], repo.call(["branch", "-m", "--", old, new]))?;
+    if hooked.run.code != Some(0) {
+        return Err(hooked.failed(&format!("The branch {} could not be renamed.", shown(old))));
     }
-    Ok(Done { id: tip, ..Done::default() })
+    let mut done = Done { id: tip, ..Done::default() };
+    hooked.onto(&mut done);
+    Ok(done)
 }

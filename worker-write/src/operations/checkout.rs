@@ -1,13 +1,12 @@
 //! `repo_checkout` and `repo_new_child`: a branch, or a commit to stand on without one.
 //! Trust: a branch is passed by its name, which is known to be one, anything else by its id.
 
-use super::{hooks, names};
+use super::names;
 use crate::{
-    failure::{Step, failed, git_failed, named, refused, shown},
+    failure::{Step, failed, named, refused, shown},
+    hooks,
     repo::{Head, Repo, fields, lossy},
-    restore,
-    settings::Settings,
-    standing,
+    restore, standing,
 };
 use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::Done;
@@ -20,7 +19,7 @@ enum Target {
     Following(String, String),
 }
 
-pub(super) fn checkout(repo: &Repo<'_>, settings: &Settings, reference: &str) -> Step<Done> {
+pub(super) fn checkout(repo: &Repo<'_>, reference: &str) -> Step<Done> {
     let state = repo.state();
     if !matches!(state, OperationState::Clear | OperationState::Bisect) {
         let unmerged = repo.unmerged()?;
@@ -59,9 +58,11 @@ pub(super) fn checkout(repo: &Repo<'_>, settings: &Settings, reference: &str) ->
             done.notes.push(format!("The branch {name} was made; it follows {full}."));
         }
     }
-    let run = call.run()?;
-    if run.code != Some(0) {
-        let mut failed = git_failed(&format!("Git did not go to {}.", shown(reference)), &run);
+    let hooked = hooks::beside(repo, &["post-checkout", "post-index-change"], call)?;
+    // Git ends as that hook does, when it is there already
+    let stands = hooked.has_run("post-checkout") && there(&target, to.as_deref(), &repo.head()?);
+    if hooked.run.code != Some(0) && !stands {
+        let mut failed = hooked.failed(&format!("Git did not go to {}.", shown(reference)));
         if failed.class == Class::Dirty
             && let Some(to) = &to
         {
@@ -70,8 +71,17 @@ pub(super) fn checkout(repo: &Repo<'_>, settings: &Settings, reference: &str) ->
         return Err(failed);
     }
     done.id = repo.commit("HEAD")?;
-    done.hooks_skipped = hooks::skipped(repo, settings, &["post-checkout"]);
+    hooked.onto(&mut done);
     Ok(done)
+}
+
+/// Whether HEAD is where it was to go.
+fn there(target: &Target, to: Option<&str>, head: &Head) -> bool {
+    let branch = match target {
+        Target::Branch(name) | Target::Following(name, _) => Some(name.as_str()),
+        Target::Commit(_) => None,
+    };
+    head.branch.as_deref() == branch && head.commit.as_deref() == to
 }
 
 fn target(repo: &Repo<'_>, reference: &str) -> Step<Target> {

@@ -1,9 +1,10 @@
 //! `repo_commit`: exactly the named paths, from the working tree; what else is staged stays staged.
 //! Trust: paths are literal; the message is passed through a file, and no program sees it.
 
-use super::{attributes, hooks, names, signing};
+use super::{attributes, names, signing};
 use crate::{
-    failure::{Step, failed, git_failed, named, refused, shown},
+    failure::{Step, failed, named, refused, shown},
+    hooks,
     leftover::Scratch,
     repo::{Head, Repo, fields, lossy},
     restore,
@@ -23,7 +24,7 @@ pub(super) struct Asked<'o> {
     pub(super) include_untracked: bool,
 }
 
-const HOOKS: &[&str] = &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"];
+const HOOKS: &[&str] = &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-index-change"];
 
 pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) -> Step<Done> {
     if asked.message.trim().is_empty() {
@@ -62,7 +63,6 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
     }
     let mut done = run?;
     done.notes.extend(point.notes);
-    done.hooks_skipped = hooks::skipped(repo, settings, HOOKS);
     Ok(done)
 }
 
@@ -183,7 +183,7 @@ fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Done> {
         failed(Class::Failed, format!("The message could not be passed to Git: {error}."), "Make room on the disk.")
     })?;
     let input = listed(&pathspecs(paths));
-    let run = repo
+    let call = repo
         .call([
             "commit",
             "--quiet",
@@ -192,15 +192,25 @@ fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Done> {
             "--no-gpg-sign",
             "--no-status",
             "--no-post-rewrite",
-            "--no-verify",
         ])
+        .args(repo.hooks.unverified())
         .args(asked.allow_empty.then_some("--allow-empty"))
         .args(["--pathspec-from-file=-", "--pathspec-file-nul", "-F"])
         .arg(&file)
-        .stdin(input)
-        .run()?;
-    if run.code != Some(0) {
-        return Err(git_failed("Git did not commit.", &run));
+        .stdin(input.clone());
+    let hooked = hooks::beside(repo, HOOKS, call)?;
+    if hooked.run.code != Some(0) {
+        return Err(hooked.failed("Git did not commit."));
     }
-    Ok(Done { id: repo.commit("HEAD")?, signed: Some(false), ..Done::default() })
+    let mut done = Done { id: repo.commit("HEAD")?, signed: Some(false), ..Done::default() };
+    if hooked.has_run("pre-commit") {
+        // what it added went into the commit and not into the index, which Git had written before; there, what was committed
+        // stood staged as it was
+        let index = ["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        if repo.call(index).stdin(input).run()?.code != Some(0) {
+            done.notes.push("What a hook added stands in the commit and not in the index.".to_owned());
+        }
+    }
+    hooked.onto(&mut done);
+    Ok(done)
 }

@@ -10,7 +10,6 @@ mod branch;
 mod checkout;
 mod commit;
 mod fetch;
-mod hooks;
 mod lfs;
 mod names;
 mod progress;
@@ -26,6 +25,7 @@ use crate::{
     failure::{Step, bounded, shown},
     git::Git,
     guard::Guard,
+    hooks::Hooks,
     leftover, lock, place,
     repo::Repo,
     restore,
@@ -56,6 +56,7 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
     }
     let settings = Settings::read(repo)?;
     repo.git.yield_to(|key| settings.get(key).is_some());
+    repo.hooks = Hooks::of(repo, &settings)?;
     repo.store = Store::open(&settings, &repo.common_dir).map(Rc::new);
     let pins = settings.pins(repo)?;
     repo.pin(pins);
@@ -86,13 +87,13 @@ fn done(operation: &Operation, repo: &mut Repo<'_>, settings: &Settings) -> Step
             let (allow_empty, include_untracked) = (*allow_empty, *include_untracked);
             commit::commit(repo, settings, &commit::Asked { paths, message, allow_empty, include_untracked })
         }
-        Operation::Checkout { reference } => checkout::checkout(repo, settings, reference),
+        Operation::Checkout { reference } => checkout::checkout(repo, reference),
         Operation::Fetch => fetch::fetch(repo, settings),
         Operation::Push { branch } => push::push(repo, settings, branch),
-        Operation::CreateWorktree { path, branch, base } => worktree::create(repo, settings, path, branch, base),
+        Operation::CreateWorktree { path, branch, base } => worktree::create(repo, path, branch, base),
         Operation::RemoveWorktree { path, force } => worktree::remove(repo, path, *force),
         Operation::Rebase { onto } => rebase::rebase(repo, settings, onto),
-        Operation::Abort => progress::abort(repo, settings),
+        Operation::Abort => progress::abort(repo),
         Operation::Continue => progress::go_on(repo, settings),
         Operation::CreateBranch { name } => branch::create(repo, name),
         Operation::DeleteBranch { name, force } => branch::delete(repo, name, *force),

@@ -1,9 +1,10 @@
 //! `repo_abort_in_progress` and `repo_continue_in_progress`, for every operation that Git can stop in.
 //! Trust: which operation it is, Git's own files say; steps of a rebase that would run programs are refused.
 
-use super::{hooks, rebase, signing};
+use super::{rebase, signing};
 use crate::{
-    failure::{Step, failed, git_failed, named, refused},
+    failure::{Step, failed, named, refused},
+    hooks,
     repo::Repo,
     restore,
     settings::Settings,
@@ -21,10 +22,16 @@ const HOOKS: &[&str] = &[
     "pre-merge-commit",
     "post-merge",
     "post-rewrite",
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "post-checkout",
+    "post-index-change",
 ];
+const HOOKS_OF_ABORT: &[&str] = &["post-checkout", "post-index-change"];
 
 /// Gives up what is open; nothing is open: nothing is done.
-pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
+pub(super) fn abort(repo: &Repo<'_>) -> Step<Done> {
     let state = repo.state();
     let arguments: &[&str] = match state {
         OperationState::Clear | OperationState::Conflict => {
@@ -47,17 +54,13 @@ pub(super) fn abort(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
     }
     let point = restore::make(repo, "repo_abort_in_progress", None)?;
     restore::all_kept(&point, &overwritten)?;
-    let run = repo.call(arguments).run()?;
-    if run.code != Some(0) {
-        return Err(git_failed(&format!("Git could not give up {}.", standing::word(state)), &run));
+    let hooked = hooks::beside(repo, HOOKS_OF_ABORT, repo.call(arguments))?;
+    if hooked.run.code != Some(0) {
+        return Err(hooked.failed(&format!("Git could not give up {}.", standing::word(state))));
     }
-    Ok(Done {
-        state: Some(repo.state()),
-        id: repo.commit("HEAD")?,
-        notes: point.notes,
-        hooks_skipped: hooks::skipped(repo, settings, &["post-checkout"]),
-        ..Done::default()
-    })
+    let mut done = Done { state: Some(repo.state()), id: repo.commit("HEAD")?, notes: point.notes, ..Done::default() };
+    hooked.onto(&mut done);
+    Ok(done)
 }
 
 /// Where giving up leads, where Git says so in a file.
@@ -104,16 +107,9 @@ pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
                 "Use git bisect itself, or repo_abort_in_progress.",
             ));
         }
-        OperationState::Merge => &[
-            "commit",
-            "--quiet",
-            "--no-edit",
-            "--cleanup=strip",
-            "--no-gpg-sign",
-            "--no-status",
-            "--no-post-rewrite",
-            "--no-verify",
-        ],
+        OperationState::Merge => {
+            &["commit", "--quiet", "--no-edit", "--cleanup=strip", "--no-gpg-sign", "--no-status", "--no-post-rewrite"]
+        }
         OperationState::Rebase => &["rebase", "--continue"],
         OperationState::ApplyMailbox => &["am", "--continue"],
         OperationState::CherryPick => &["cherry-pick", "--continue"],
@@ -122,27 +118,23 @@ pub(super) fn go_on(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
     may_go_on(repo, settings, state)?;
     let emptied = emptied(repo, state)?;
     let point = restore::make(repo, "repo_continue_in_progress", None)?;
-    let run = repo.call(verb).run()?;
+    // the other verbs have no such word, and ask only hooks that they are told of
+    let unverified = repo.hooks.unverified().filter(|_| state == OperationState::Merge);
+    let hooked = hooks::beside(repo, HOOKS, repo.call(verb).args(unverified))?;
+    let failed = (hooked.run.code != Some(0))
+        .then(|| hooked.failed(&format!("Git could not go on with {}.", standing::word(state))));
     let now = repo.state();
-    let mut done = Done {
-        state: Some(now),
-        id: repo.commit("HEAD")?,
-        signed: Some(false),
-        notes: point.notes,
-        hooks_skipped: hooks::skipped(repo, settings, HOOKS),
-        ..Done::default()
-    };
+    let mut done =
+        Done { state: Some(now), id: repo.commit("HEAD")?, signed: Some(false), notes: point.notes, ..Done::default() };
+    hooked.onto(&mut done);
     done.notes.extend(emptied);
-    if run.code == Some(0) {
-        return Ok(done);
-    }
+    let Some(mut failed) = failed else { return Ok(done) };
     let unmerged = repo.unmerged()?;
     if now != OperationState::Clear && !unmerged.is_empty() {
         done.state = Some(OperationState::Conflict);
         done.notes.push(format!("It stopped at the next step; these paths are unmerged: {}.", named(&unmerged)));
         return Ok(done);
     }
-    let mut failed = git_failed(&format!("Git could not go on with {}.", standing::word(state)), &run);
     if done.notes.iter().any(|note| note.contains("became empty")) {
         failed.reason.push_str("\nWhat the step would change is there already, so it became empty.");
         failed.next = "repo_abort_in_progress gives it up; Git itself can skip the step.".to_owned();

@@ -1,9 +1,10 @@
 //! `repo_rebase`: the current branch onto a commit. A conflict leaves it open, as Git does.
 //! Trust: the commit is passed by its id; what the repository says of rebases is overruled.
 
-use super::{hooks, names, signing};
+use super::{names, signing};
 use crate::{
-    failure::{Step, failed, git_failed, named, refused, shown},
+    failure::{Step, failed, named, refused, shown},
+    hooks,
     repo::{Repo, lossy},
     restore,
     settings::Settings,
@@ -12,7 +13,15 @@ use crate::{
 use bulkhead_contract::direct::{Class, OperationState};
 use bulkhead_ipc::edge::write::Done;
 
-const HOOKS: &[&str] = &["pre-rebase", "post-checkout", "post-commit", "post-rewrite"];
+const HOOKS: &[&str] = &[
+    "pre-rebase",
+    "post-checkout",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "post-rewrite",
+    "post-index-change",
+];
 
 pub(super) fn rebase(repo: &Repo<'_>, settings: &Settings, onto: &str) -> Step<Done> {
     let state = repo.state();
@@ -49,20 +58,14 @@ pub(super) fn rebase(repo: &Repo<'_>, settings: &Settings, onto: &str) -> Step<D
     settings.no_merge_driver(repo)?;
 
     let point = restore::make(repo, "repo_rebase", None)?;
-    let run = repo
+    let call = repo
         .call(["rebase", "--merge", "--no-autostash", "--no-update-refs", "--no-autosquash", "--no-fork-point"])
-        .args([
-            "--no-rebase-merges",
-            "--no-stat",
-            "--no-gpg-sign",
-            "--no-rerere-autoupdate",
-            "--empty=drop",
-            "--no-verify",
-        ])
-        .arg(&target)
-        .run()?;
-    if run.code != Some(0) {
-        let failed = git_failed(&format!("The rebase onto {} stopped.", shown(onto)), &run);
+        .args(["--no-rebase-merges", "--no-stat", "--no-gpg-sign", "--no-rerere-autoupdate", "--empty=drop"])
+        .args(repo.hooks.unverified())
+        .arg(&target);
+    let hooked = hooks::beside(repo, HOOKS, call)?;
+    if hooked.run.code != Some(0) {
+        let failed = hooked.failed(&format!("The rebase onto {} stopped.", shown(onto)));
         return Err(stopped(repo, failed));
     }
     let id = repo.commit("HEAD")?;
@@ -71,9 +74,9 @@ pub(super) fn rebase(repo: &Repo<'_>, settings: &Settings, onto: &str) -> Step<D
         id: id.clone(),
         signed: (id.as_deref() != Some(&old)).then_some(false),
         notes: point.notes,
-        hooks_skipped: hooks::skipped(repo, settings, HOOKS),
         ..Done::default()
     };
+    hooked.onto(&mut done);
     if let Some(id) = id {
         let (before, after) = (ahead(repo, &target, &old)?, ahead(repo, &target, &id)?);
         if after < before {

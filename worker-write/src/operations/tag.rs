@@ -3,7 +3,8 @@
 
 use super::{names, signing};
 use crate::{
-    failure::{Step, failed, git_failed, refused, shown},
+    failure::{Step, failed, refused, shown},
+    hooks,
     repo::Repo,
     restore,
 };
@@ -21,10 +22,10 @@ pub(super) fn create(repo: &Repo<'_>, name: &str, message: Option<&str>, revisio
         );
     }
     let object = object(repo, revision)?;
-    let run = match message {
+    let call = match message {
         None => {
             let order = format!("create {full} {object}\n");
-            repo.call(["update-ref", "--stdin"]).stdin(order).run()?
+            repo.call(["update-ref", "--stdin"]).stdin(order)
         }
         Some(message) if message.trim().is_empty() || message.contains('\0') => {
             return refused(
@@ -36,13 +37,16 @@ pub(super) fn create(repo: &Repo<'_>, name: &str, message: Option<&str>, revisio
             signing::may_be_unsigned(repo, "tag.gpgSign")?;
             let call =
                 repo.call(["tag", "--annotate", "--no-sign", "--cleanup=whitespace", "-F", "-", "--", name, &object]);
-            call.stdin(message).run()?
+            call.stdin(message)
         }
     };
-    if run.code != Some(0) {
-        return Err(git_failed(&format!("The tag {} could not be made.", shown(name)), &run));
+    let hooked = hooks::beside(repo, &[], call)?;
+    if hooked.run.code != Some(0) {
+        return Err(hooked.failed(&format!("The tag {} could not be made.", shown(name))));
     }
-    Ok(Done { id: Some(object), signed: message.map(|_| false), ..Done::default() })
+    let mut done = Done { id: Some(object), signed: message.map(|_| false), ..Done::default() };
+    hooked.onto(&mut done);
+    Ok(done)
 }
 
 fn object(repo: &Repo<'_>, revision: Option<&str>) -> Step<String> {
@@ -72,9 +76,12 @@ pub(super) fn delete(repo: &Repo<'_>, name: &str) -> Step<Done> {
         )
     })?;
     let point = restore::make(repo, "repo_tag_delete", Some((&full, &value)))?;
-    let run = repo.call(["update-ref", "--no-deref", "-d", &full, &value]).run()?;
-    if run.code != Some(0) {
-        return Err(git_failed(&format!("The tag {} could not be deleted.", shown(name)), &run));
+    let call = repo.call(["update-ref", "--no-deref", "-d", &full, &value]);
+    let hooked = hooks::beside(repo, &[], call)?;
+    if hooked.run.code != Some(0) {
+        return Err(hooked.failed(&format!("The tag {} could not be deleted.", shown(name))));
     }
-    Ok(Done { id: Some(value), notes: point.notes, ..Done::default() })
+    let mut done = Done { id: Some(value.clone()), notes: point.notes, ..Done::default() };
+    hooked.onto(&mut done);
+    Ok(done)
 }

@@ -1,12 +1,13 @@
 //! `repo_create_worktree` and `repo_remove_worktree`.
 //! Trust: a place is taken only beneath the operator's roots and outside of git directories, links resolved.
 
-use super::{hooks, names};
+use super::names;
 use crate::{
     failure::{Step, failed, git_failed, refused, shown},
+    hooks,
     repo::{Repo, fields, lossy},
     restore,
-    settings::{Settings, flattened},
+    settings::flattened,
     standing,
 };
 use bulkhead_contract::direct::Class;
@@ -18,7 +19,7 @@ use std::{
 };
 
 /// A new branch in a new working tree.
-pub(super) fn create(repo: &Repo<'_>, settings: &Settings, path: &str, branch: &str, base: &str) -> Step<Done> {
+pub(super) fn create(repo: &Repo<'_>, path: &str, branch: &str, base: &str) -> Step<Done> {
     let place = free_place(repo, path)?;
     repo.checked_name("heads", branch)?;
     if repo.reference(&format!("refs/heads/{branch}"))?.is_some() {
@@ -28,16 +29,20 @@ pub(super) fn create(repo: &Repo<'_>, settings: &Settings, path: &str, branch: &
         );
     }
     let commit = names::commit(repo, base)?;
-    let run =
-        repo.call(["worktree", "add", "--quiet", "--no-track", "-b", branch, "--"]).arg(&place).arg(&commit).run()?;
-    if run.code != Some(0) {
+    let call = repo.call(["worktree", "add", "--quiet", "--no-track", "-b", branch, "--"]).arg(&place).arg(&commit);
+    let hooked = hooks::beside(repo, &["post-checkout", "post-index-change"], call)?;
+    let mut done = Done { id: Some(commit.clone()), ..Done::default() };
+    // Git ends as that hook does, when all is made
+    let stands = hooked.has_run("post-checkout") && own_git_dir(repo, &place)?.is_some();
+    if hooked.run.code != Some(0) && !stands {
         // Git takes the directory away again and leaves the branch, for which the next call of the same words would be refused
         if !is_taken(&place) {
             let _ = repo.call(["update-ref", "--no-deref", "-d", &format!("refs/heads/{branch}"), &commit]).run();
         }
-        return Err(git_failed(&format!("The working tree {} could not be made.", shown(path)), &run));
+        return Err(hooked.failed(&format!("The working tree {} could not be made.", shown(path))));
     }
-    Ok(Done { id: Some(commit), hooks_skipped: hooks::skipped(repo, settings, &["post-checkout"]), ..Done::default() })
+    hooked.onto(&mut done);
+    Ok(done)
 }
 
 /// The path, links resolved, where it is allowed and nothing is there but an empty directory.
