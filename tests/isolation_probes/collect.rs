@@ -15,7 +15,7 @@ use nix::sys::signal::Signal;
 use std::{collections::BTreeMap, io, process::Command};
 
 /// The kinds of process; the first has no layer.
-pub const COLUMNS: [&str; 11] = [
+pub const COLUMNS: [&str; 12] = [
     "bare",
     "read",
     "read+empty-root",
@@ -25,6 +25,7 @@ pub const COLUMNS: [&str; 11] = [
     "syntax",
     "gateway",
     "write",
+    "write+hooks",
     "write-net",
     "supervisor",
 ];
@@ -70,6 +71,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
     let noting = Launcher::start_for_note(parent, &world.note_directory()?)?;
     let parsing = Launcher::start_for_syntax(parent)?;
     let writing = Launcher::start_for_writes(parent, repository, world.targets.gateway_port, false)?;
+    let hooking = Launcher::start_for_hooks(parent, repository)?;
     let pushing = Launcher::start_for_writes(parent, repository, world.targets.gateway_port, true)?;
     let run_dir = world.run_directory()?;
     let records = Launcher::start_for_records(parent, &run_dir)?;
@@ -86,6 +88,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         }
         "syntax" => parsing.run(job),
         "write" => writing.run(job),
+        "write+hooks" => hooking.run(job),
         "write-net" => {
             world.let_go()?;
             pushing.run(job)
@@ -153,6 +156,7 @@ fn collect(collected: &mut Collected) -> io::Result<()> {
         ("gateway", &talking),
         ("syntax", &parsing),
         ("write", &writing),
+        ("write+hooks", &hooking),
         ("write-net", &pushing),
     ];
     for (column, launcher) in launchers {

@@ -169,6 +169,13 @@ impl Launcher {
         Self::told(inits, if network { WorkerKind::WriteNet } else { WorkerKind::Write }, None)
     }
 
+    /// The same with workers that write there and run hooks.
+    pub fn start_for_hooks(ceiling: &str, repository: &str) -> io::Result<Self> {
+        let mut inits = subject::inits(subject::init(ceiling, None, false));
+        inits.write = subject::hooks_init(ceiling, repository);
+        Self::told(inits, WorkerKind::Write, None)
+    }
+
     fn told(inits: Inits, kind: WorkerKind, path: Option<&str>) -> io::Result<Self> {
         let table = Table::new(inits).map_err(io::Error::other)?;
         Ok(Self { forked: bulkhead_launcher::start(table)?, kind, repository: path.map(str::to_owned) })

@@ -94,6 +94,19 @@ pub fn write_init(root: &str, repository: &str, port: u16) -> write::Init {
     write::Init { demand: Demand::Required, memory: MEMORY, allowed: Some(Box::new(allowed)) }
 }
 
+/// The same where hooks run, with what the product grants those on this machine.
+pub fn hooks_init(root: &str, repository: &str) -> write::Init {
+    use bulkhead_worker_write::programs::{Surroundings, find, for_hooks};
+    let mut init = write_init(root, repository, 0);
+    let around = Surroundings { path: std::env::var_os("PATH"), ..Surroundings::default() };
+    let programs = find(&around).expect("git is there");
+    let hooks = for_hooks(&programs, None, &around).expect("a system has a shell");
+    if let Some(allowed) = &mut init.allowed {
+        allowed.hooks = Some(hooks);
+    }
+    init
+}
+
 /// The whole table, with this row for worker-read.
 pub fn inits(read: Init) -> Inits {
     let (stores, presence) = (Vec::new(), Vec::new());
@@ -232,8 +245,8 @@ pub fn writer(network: bool) -> ExitCode {
     let allowed = init.allowed.expect("the driver names a repository");
     let mut job = job(&mut requests);
     let of = |reach: &reach::Reach| {
-        let reach::Reach { changed, read, executed, .. } = reach.clone();
-        jail::write::Reach { changed, read, executed, ..Default::default() }
+        let reach::Reach { changed, read, executed, programs, .. } = reach.clone();
+        jail::write::Reach { changed, read, executed, programs }
     };
     job.holds_ledger = false;
     subject(answers, job, Some(&mut requests), || {

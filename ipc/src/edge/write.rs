@@ -123,7 +123,7 @@ pub struct Allowed {
 pub struct Hooks {
     /// Directories of the system, and the operator's own one of hooks: all beneath may be read and executed.
     pub programs: Vec<Vec<u8>>,
-    /// Files and directories that are read besides: names of users, certificates.
+    /// Files that are read besides: settings of libraries.
     pub shared: Vec<Vec<u8>>,
     /// `PATH`.
     pub path: Vec<u8>,

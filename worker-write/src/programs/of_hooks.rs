@@ -12,14 +12,7 @@ const DIRECTORIES: &[&str] =
 const PATH: &[&str] =
     &["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"];
 /// What programs of all kinds read when they begin.
-const SHARED: &[&str] = &[
-    "/etc/passwd",
-    "/etc/group",
-    "/etc/nsswitch.conf",
-    "/etc/os-release",
-    "/etc/ssl/openssl.cnf",
-    "/etc/locale.alias",
-];
+const SHARED: &[&str] = &["/etc/os-release", "/etc/ssl/openssl.cnf", "/etc/locale.alias"];
 
 /// For `--hooks run`. `named` is the operator's own directory of hooks, where there is one for this repository.
 ///
