@@ -29,6 +29,8 @@ const FILES: &[&str] = &[
     "info/grafts",
     "objects/info/alternates",
 ];
+/// Directories that these lie in: as links they would lead Git to files that anybody may change later.
+const DIRECTORIES: &[&str] = &["hooks", "info"];
 /// Bytes of one file that are kept; of a longer one only that it is longer, and when and how long.
 const MAX_FILE: u64 = 1 << 20;
 /// Files of the directory of hooks that are looked at besides those that Git runs.
@@ -109,6 +111,18 @@ impl Guard {
     /// # Errors
     /// A file was too long to be kept, or cannot be written.
     pub fn undo(&self, changes: &[PathBuf]) -> io::Result<()> {
+        let is_above =
+            |path: &Path| DIRECTORIES.iter().any(|name| self.directories.iter().any(|it| it.join(name) == path));
+        let above: Vec<_> = changes.iter().filter(|path| is_above(path)).cloned().collect();
+        if above.is_empty() {
+            return self.put_back(changes);
+        }
+        // through a link another directory was looked at
+        self.put_back(&above)?;
+        self.put_back(&self.changes())
+    }
+
+    fn put_back(&self, changes: &[PathBuf]) -> io::Result<()> {
         for path in changes {
             match fs::remove_file(path) {
                 Err(error) if error.kind() == io::ErrorKind::IsADirectory => fs::remove_dir_all(path)?,
@@ -206,6 +220,11 @@ fn look(directories: &[PathBuf]) -> BTreeMap<PathBuf, Stood> {
         let files = FILES.iter().map(|name| directory.join(name)).chain(HOOKS.iter().map(|name| hooks.join(name)));
         let files = files.chain(others);
         all.extend(files.filter_map(|path| stands(&path).map(|stood| (path, stood))));
+        let links = DIRECTORIES.iter().map(|name| directory.join(name)).filter_map(|path| {
+            let stood = stands(&path).filter(|stood| matches!(stood, Stood::Link(_)))?;
+            Some((path, stood))
+        });
+        all.extend(links);
     }
     all
 }

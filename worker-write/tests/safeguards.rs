@@ -157,6 +157,36 @@ fn what_was_planted_is_undone_byte_for_byte() {
 }
 
 #[test]
+fn a_directory_that_became_a_link_is_one_again() {
+    let bench = Bench::honest();
+    let git_dir = bench.git_dir();
+    let hooks = git_dir.join("hooks");
+    fs::create_dir_all(&hooks).expect("ours");
+    fs::write(hooks.join("pre-commit"), "#!/bin/sh\n").expect("ours");
+    let guard = Guard::before(&git_dir, &git_dir);
+    // the same files by the same names, where whoever writes in the working tree can change them later
+    let elsewhere = bench.at("scripts");
+    fs::rename(&hooks, &elsewhere).expect("ours");
+    symlink(&elsewhere, &hooks).expect("ours");
+    let changes = guard.changes();
+    assert_eq!(changes, [hooks.clone()]);
+    guard.undo(&changes).expect("all of it can be put back");
+    assert!(hooks.symlink_metadata().is_ok_and(|it| it.is_dir()));
+    assert_eq!(fs::read_to_string(hooks.join("pre-commit")).expect("it is back"), "#!/bin/sh\n");
+    assert!(guard.changes().is_empty());
+    // and one that was a link all along stays one
+    fs::remove_dir_all(&hooks).expect("ours");
+    symlink(&elsewhere, &hooks).expect("ours");
+    let guard = Guard::before(&git_dir, &git_dir);
+    assert!(guard.changes().is_empty());
+    fs::remove_file(&hooks).expect("ours");
+    fs::create_dir(&hooks).expect("ours");
+    guard.undo(&guard.changes()).expect("all of it can be put back");
+    assert_eq!(fs::read_link(&hooks).ok(), Some(elsewhere.clone()));
+    assert_eq!(fs::read_to_string(elsewhere.join("pre-commit")).expect("it is there"), "#!/bin/sh\n");
+}
+
+#[test]
 fn an_operation_that_changes_more_than_it_says_is_refused() {
     let mut bench = Bench::honest();
     let config = fs::read(bench.git_dir().join("config")).expect("it is there");
