@@ -129,30 +129,41 @@ pub(crate) fn now(git_dir: &Path, common_dir: &Path) -> Option<String> {
     (!names.is_empty()).then(|| format!("These lock files of Git are there now: {}.", named(&names)))
 }
 
-/// How names in `objects/pack` begin as long as Git writes what is in them.
-const UNFINISHED: &[&str] = &["tmp_", ".tmp-"];
+/// How names beneath `objects` begin as long as Git, or what reads it, writes what is in them.
+const UNFINISHED: &[&str] = &["tmp_", ".tmp"];
 
-/// A sentence about packs that a Git has begun and not finished: one that fetches and is ended leaves its own, of any size,
-/// and only `git gc` takes it away, after two weeks. A file does not say whose it is, so none is removed here.
-pub(crate) fn unfinished(common_dir: &Path) -> Option<String> {
-    let directory = common_dir.join("objects/pack");
-    let (mut names, mut bytes) = (Vec::new(), 0_u64);
-    for entry in fs::read_dir(&directory).ok()?.flatten().take(MAX_ENTRIES) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !UNFINISHED.iter().any(|beginning| name.starts_with(beginning)) {
-            continue;
+/// A sentence about objects and packs that a Git has begun and not finished: one that fetches and is ended leaves its own, of any
+/// size, and only `git gc` takes it away, after two weeks. A file does not say whose it is, so none is removed here. Loose ones
+/// lie in the directory of their id: `loose` has those looked at too, which takes a moment where there are many.
+pub(crate) fn unfinished(common_dir: &Path, loose: bool) -> Option<String> {
+    let objects = common_dir.join("objects");
+    let (mut names, mut bytes, mut left) = (Vec::new(), 0_u64, MAX_ENTRIES);
+    let ids = loose.then_some(0..=u8::MAX).into_iter().flatten().map(|first| format!("{first:02x}"));
+    for directory in ["pack".to_owned(), String::new()].into_iter().chain(ids) {
+        let Ok(entries) = fs::read_dir(objects.join(&directory)) else { continue };
+        for entry in entries.flatten() {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !UNFINISHED.iter().any(|beginning| name.starts_with(beginning)) {
+                continue;
+            }
+            let Ok(found) = entry.metadata() else { continue };
+            bytes = bytes.saturating_add(found.len());
+            let age = found.modified().map(age).unwrap_or_default();
+            let at = Path::new(&directory).join(name);
+            names.push(format!("{} ({} bytes, written {} ago)", at.display(), found.len(), readable(age)));
         }
-        let Ok(found) = entry.metadata() else { continue };
-        bytes = bytes.saturating_add(found.len());
-        let age = found.modified().map(age).unwrap_or_default();
-        names.push(format!("{name} ({} bytes, written {} ago)", found.len(), readable(age)));
     }
     names.sort();
     (!names.is_empty()).then(|| {
+        let seen = if left == 0 { "at least " } else { "" };
         format!(
-            "Git has left unfinished packs in {}, {bytes} bytes in all, or a running Git writes them: {}. If no other Git runs \
-             in this repository, they can be deleted; this server never does that.",
-            directory.display(),
+            "Git has left unfinished objects or packs in {}, {seen}{bytes} bytes in all, or a running Git writes them: {}. If no \
+             other Git runs in this repository, they can be deleted; this server never does that.",
+            objects.display(),
             named(&names)
         )
     })

@@ -12,7 +12,7 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
     path::Path,
     process::Stdio,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use support::{Bench, checkout, commit};
 
@@ -72,6 +72,45 @@ fn lock_files_are_found_wherever_git_makes_them() {
     file.set_modified(std::time::SystemTime::now() - Duration::from_secs(3 * 86_400)).expect("ours");
     let failed = bench.refused(&checkout("v1"), Class::Locked);
     assert!(failed.reason.contains("main.lock (3 days old)"), "{failed:#?}");
+}
+
+/// What the failure says to do is done, for each kind by itself, and then the write passes.
+#[test]
+fn every_kind_of_lock_file_is_named_and_its_removal_is_all_there_is_to_do() {
+    let bench = Bench::honest();
+    let git_dir = bench.git_dir();
+    let of_refs = ["refs/heads/main.lock", "refs/heads/deep/er.lock", "refs/tags/v1.lock", "reftable/tables.list.lock"];
+    let of_files = [
+        "index.lock",
+        "HEAD.lock",
+        "ORIG_HEAD.lock",
+        "MERGE_HEAD.lock",
+        "CHERRY_PICK_HEAD.lock",
+        "REVERT_HEAD.lock",
+        "REBASE_HEAD.lock",
+        "AUTO_MERGE.lock",
+        "config.lock",
+        "config.worktree.lock",
+        "packed-refs.lock",
+        "shallow.lock",
+    ];
+    for (at, name) in of_files.into_iter().chain(of_refs).enumerate() {
+        let lock = git_dir.join(name);
+        fs::create_dir_all(lock.parent().expect("it has one")).expect("ours");
+        fs::write(&lock, "").expect("ours");
+        let old = SystemTime::now() - Duration::from_secs(7_200);
+        fs::File::options().write(true).open(&lock).and_then(|file| file.set_modified(old)).expect("ours");
+        let create = Operation::CreateBranch { name: format!("after-{at}") };
+        let failed = bench.refused(&create, Class::Locked);
+        assert!(failed.reason.contains(&format!("{} (2 h old)", lock.display())), "{name}: {failed:#?}");
+        assert!(failed.next.contains("If no other Git runs") && failed.next.contains("delete exactly"), "{failed:#?}");
+        assert!(lock.exists(), "{name}");
+        fs::remove_file(&lock).expect("it is there");
+        if name.starts_with("reftable") {
+            fs::remove_dir(git_dir.join("reftable")).expect("ours");
+        }
+        bench.done(&create);
+    }
 }
 
 #[test]
@@ -241,15 +280,18 @@ fn what_a_git_that_was_killed_left_is_told_with_the_way_back() {
     let real = String::from_utf8(bench.allowed.programs.git.clone()).expect("UTF-8");
     let (fake, lock) = (bench.beside("git"), bench.git_dir().join("index.lock"));
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *' checkout '*) : > {}; kill -9 $$;; esac\nexec {real} \"$@\"\n",
-        lock.display()
+        "#!/bin/sh\ncase \"$*\" in *' checkout '*) : > {}; echo x >{}; kill -9 $$;; esac\nexec {real} \"$@\"\n",
+        lock.display(),
+        bench.git_dir().join("objects/ab/tmp_obj_Xyz").display()
     );
+    fs::create_dir_all(bench.git_dir().join("objects/ab")).expect("ours");
     fs::write(&fake, script).expect("ours");
     fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).expect("ours");
     bench.allowed.programs.git = fake.to_str().expect("UTF-8").as_bytes().to_vec();
     bench.write("untracked", "mine\n");
     let failed = bench.refused(&checkout("side"), Class::Failed);
     assert!(failed.reason.contains("index.lock"), "{failed:#?}");
+    assert!(failed.reason.contains("ab/tmp_obj_Xyz (2 bytes"), "{failed:#?}");
     let point = failed.restore_point.clone().expect("it was made before");
     bench.allowed.programs.git = real.into_bytes();
     bench.refused(&checkout("side"), Class::Locked);
