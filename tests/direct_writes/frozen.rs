@@ -220,7 +220,10 @@ fn one_whose_server_ends_in_order() {
             }
         };
         assert_eq!(ended.status.code(), Some(0), "{order:?}: {}", ended.said);
-        assert_eq!(far.phases(), ["intent", "outcome"], "{order:?}");
+        // fetches that were done before they were met stand there too
+        let phases = far.phases();
+        let count = |phase: &str| phases.iter().filter(|found| *found == phase).count();
+        assert!(count("intent") > 0 && count("intent") == count("outcome"), "{order:?}: {phases:?}");
         far.goes_on(&frozen.programs);
     }
 }
@@ -258,7 +261,13 @@ fn one_whose_launcher_is_killed_while_a_host_is_silent() {
     let mut served = Served::writing(&world.place, &world.repo, &["--timeout", "120"]);
     served.value("repo_info", json!({}));
     let id = served.0.ask("repo_fetch", json!({}));
-    let (_held, _) = silent.accept().expect("the transport calls");
+    silent.set_nonblocking(true).expect("it is ours");
+    let mut held = None;
+    let called = process::until(PATIENCE, || {
+        held = silent.accept().ok();
+        held.is_some()
+    });
+    assert!(called, "the transport does not call: {:?}", served.0.receive(Duration::ZERO));
     let pid = served.0.pid();
     let programs: Vec<_> = process::of_kind(pid, "write-net").into_iter().flat_map(beneath).collect();
     let waits = |program: &Process| program.arguments().first().is_some_and(|word| word.contains("remote-http"));
@@ -269,5 +278,7 @@ fn one_whose_launcher_is_killed_while_a_host_is_silent() {
     let gone = process::until(PATIENCE, || programs.iter().all(|program| !program.is_alive()));
     let left: Vec<_> = programs.iter().filter(|it| it.is_alive()).map(|it| it.arguments()).collect();
     assert!(gone, "still there: {left:?}");
+    // up to here the host was there
+    drop(held);
     assert_eq!(world.git(&["for-each-ref"]), refs);
 }

@@ -29,9 +29,9 @@ const SSH: &[&str] = &["/usr/bin/ssh", "/usr/local/bin/ssh", "/bin/ssh"];
 /// The shell by which Git starts the other side of a `file` remote, and an `--ssh-command`.
 const SHELL: &str = "/bin/sh";
 /// Bytes of a configuration of ssh that are looked at.
-const MAX_CONFIG: u64 = 256 << 10;
-/// Ports that it may name.
-const MAX_PORTS: usize = 16;
+const MAX_CONFIG: u64 = 1 << 20;
+/// Different ports that it may name.
+const MAX_PORTS: usize = 64;
 
 /// What the operator's system says of time and names; all of it is read, none executed.
 const SHARED: &[&str] = &["/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo"];
@@ -124,6 +124,8 @@ pub fn find(around: &Surroundings) -> Result<Programs, Unfit> {
         network_ports.extend(ports(&ssh.join("config")));
     }
     network_ports.extend(ports(Path::new("/etc/ssh/ssh_config")));
+    network_ports.sort_unstable();
+    network_ports.dedup();
     network_ports.truncate(MAX_PORTS);
     let agent = around.agent.as_ref().and_then(|socket| socket.canonicalize().ok());
     let time_zone = around
@@ -321,7 +323,6 @@ fn ports(config: &Path) -> Vec<u16> {
     words
         .filter(|(key, _)| key.eq_ignore_ascii_case("port"))
         .filter_map(|(_, value)| value.trim_matches([' ', '\t', '=', '"']).parse().ok())
-        .take(MAX_PORTS)
         .collect()
 }
 

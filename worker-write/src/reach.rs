@@ -9,8 +9,10 @@ use crate::{
 use bulkhead_ipc::edge::write::{Allowed, Operation};
 use std::path::{Component, Path, PathBuf};
 
-/// Remotes and alternates of a repository that are looked at, of each.
+/// Alternates of a repository that are looked at.
 const MAX_PLACES: usize = 16;
+/// Different directories and different ports of its remotes that are opened, of each; with more, nothing is fetched or pushed.
+pub(crate) const MAX_REMOTES: usize = 64;
 /// Bytes of a file of alternates at most, as in reads; one that is longer is refused.
 const MAX_ALTERNATES: u64 = 64 << 10;
 /// Where names are asked for.
@@ -38,6 +40,8 @@ pub struct Remotes {
     pub paths: Vec<PathBuf>,
     /// TCP ports of those that are reached over a network.
     pub ports: Vec<u16>,
+    /// There are more than [`MAX_REMOTES`] of either.
+    pub more: bool,
 }
 
 /// All that the operator allows: what the process is confined to before it looks at anything.
@@ -230,31 +234,38 @@ impl Remotes {
             let words = ["config".as_ref(), "--null".as_ref(), "--file".as_ref(), file.as_os_str()];
             let pattern = ["--get-regexp".as_ref(), r"^remote\..*\.(url|pushurl)$".as_ref()];
             let run = git.run(words.into_iter().chain(pattern), None)?;
-            for entry in run.stdout.split(|byte| *byte == 0).take(MAX_PLACES * 2) {
+            for entry in run.stdout.split(|byte| *byte == 0) {
                 let entry = String::from_utf8_lossy(entry);
                 if let Some((_, url)) = entry.split_once('\n') {
                     remotes.add(url);
                 }
             }
+            remotes.more |= run.cut;
         }
         Ok(remotes)
     }
 
     /// Adds what a remote's address leads to. Addresses of other kinds lead nowhere: Git is told not to follow them.
     pub fn add(&mut self, url: &str) {
-        match url.split_once("://") {
-            Some(("https", rest)) => self.ports.extend(port(rest, 443)),
-            Some(("ssh" | "git+ssh" | "ssh+git", rest)) => self.ports.extend(port(rest, 22)),
-            Some(("file", rest)) => self.paths.push(PathBuf::from(rest)),
-            Some(_) => {}
+        let (path, port) = match url.split_once("://") {
+            Some(("https", rest)) => (None, port(rest, 443)),
+            Some(("ssh" | "git+ssh" | "ssh+git", rest)) => (None, port(rest, 22)),
+            Some(("file", rest)) => (Some(rest), None),
+            Some(_) => (None, None),
             // a colon before the first slash: host and path
             None => match url.split('/').next() {
-                Some(first) if first.contains(':') => self.ports.push(22),
-                _ => self.paths.push(PathBuf::from(url)),
+                Some(first) if first.contains(':') => (None, Some(22)),
+                _ => (Some(url), None),
             },
+        };
+        let path = path.map(PathBuf::from).filter(|path| !self.paths.contains(path));
+        let port = port.filter(|port| !self.ports.contains(port));
+        self.more |= path.is_some() && self.paths.len() == MAX_REMOTES;
+        self.more |= port.is_some() && self.ports.len() == MAX_REMOTES;
+        if !self.more {
+            self.paths.extend(path);
+            self.ports.extend(port);
         }
-        self.paths.truncate(MAX_PLACES);
-        self.ports.truncate(MAX_PLACES);
     }
 }
 
@@ -302,6 +313,21 @@ mod tests {
         ] {
             assert_eq!(of(url), wanted, "{url}");
         }
+    }
+
+    #[test]
+    fn remotes_are_counted_once_each_and_never_left_out_in_silence() {
+        let mut remotes = Remotes::default();
+        for number in 0..MAX_REMOTES {
+            remotes.add(&format!("/srv/{number}"));
+            remotes.add(&format!("https://host{number}.example/x"));
+            remotes.add("git@example.org:x");
+        }
+        assert_eq!((remotes.paths.len(), &remotes.ports[..], remotes.more), (MAX_REMOTES, &[443, 22][..], false));
+        remotes.add("/srv/0");
+        assert!(!remotes.more);
+        remotes.add("/srv/one/more");
+        assert!(remotes.more && remotes.paths.len() == MAX_REMOTES);
     }
 
     #[cfg(unix)]
@@ -356,6 +382,7 @@ mod tests {
         let remotes = Remotes {
             paths: ["../bare", "../../out/bare.git", "../way-out/bare.git", "../none"].map(PathBuf::from).to_vec(),
             ports: vec![443],
+            more: false,
         };
         let bare = base.join("in/bare.git");
         let (changed, read, ports) = added(&Operation::Fetch, &remotes);

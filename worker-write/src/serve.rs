@@ -4,7 +4,7 @@
 use crate::{
     git::{Git, NotRun},
     jail::Jail,
-    reach::{self, Remotes},
+    reach::{self, MAX_REMOTES, Remotes},
 };
 use bulkhead_contract::{direct::Class, isolation::Demand};
 use bulkhead_ipc::{
@@ -123,6 +123,13 @@ impl Writer {
             return Ok(());
         }
         let mut outcome = match remotes {
+            Ok(remotes) if remotes.more => refused(
+                Class::TooLarge,
+                format!(
+                    "The repository's remotes name more than {MAX_REMOTES} directories or ports. Nothing was done."
+                ),
+                "Take remotes out that are not needed, or do it with Git itself.",
+            ),
             Ok(_) => (self.perform)(&call.ask, &self.allowed, &git),
             Err(why) => failed(&why),
         };
@@ -144,9 +151,14 @@ fn failed(why: &NotRun) -> Outcome {
         NotRun::Cancelled => (Class::Cancelled, "nothing was changed"),
         NotRun::Spawn(_) => (Class::Failed, "nothing was changed; `bulkhead doctor` shows which git is used, and how"),
     };
+    refused(class, why.to_string(), next)
+}
+
+/// A failure before which nothing was changed.
+fn refused(class: Class, reason: String, next: &str) -> Outcome {
     Outcome::Failed(Box::new(Failed {
         class,
-        reason: why.to_string(),
+        reason,
         next: next.to_owned(),
         state: None,
         restore_point: None,
@@ -172,16 +184,7 @@ fn refuse(desk: &mut Ends, why: &str) -> Result<(), Error> {
         match wanted {
             Wanted::SelfProbe(id) => desk.say(&FromErrand::SelfProbe { id, report: report.clone() })?,
             Wanted::Call(call) => {
-                let refused = Outcome::Failed(Box::new(Failed {
-                    class: Class::Refused,
-                    reason: why.to_owned(),
-                    next: "ask the operator".to_owned(),
-                    state: None,
-                    restore_point: None,
-                    unmerged: Vec::new(),
-                    ran: Vec::new(),
-                }));
-                desk.answer(call.id, &Ok(refused))?;
+                desk.answer(call.id, &Ok(refused(Class::Refused, why.to_owned(), "ask the operator")))?;
             }
         }
     }

@@ -43,7 +43,8 @@ pub struct Annotated {
     pub total: u64,
     /// The file passes through a filter, which was not run: its committed contents stand for the file on disk.
     pub filtered: bool,
-    /// Set where lines are laid to commits that may not be the ones that made them: an older one could not be read.
+    /// Set where lines are laid to commits that may not be the ones that made them: an older one could not be read, or a file
+    /// of attributes, which may say how the file on disk is converted.
     pub partial: Option<Partial>,
 }
 

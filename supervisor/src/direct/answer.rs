@@ -25,6 +25,10 @@ pub fn rendered(tool: &Tool, own: &Settings, outcome: Result<Done, CallError>) -
         Err(error) => return failed(tool, error),
     };
     let value = if own.camel { in_camel_case(value) } else { value };
+    let beside = match in_camel_case(Value::Object(beside.clone())) {
+        Value::Object(members) if own.camel => members,
+        _ => beside,
+    };
     let text = budget::pretty(&value);
     if let Some(ceiling) = own.ceiling.filter(|ceiling| text.len() > *ceiling) {
         let what = format!("The answer of `{}`", tool.name);
@@ -35,6 +39,7 @@ pub fn rendered(tool: &Tool, own: &Settings, outcome: Result<Done, CallError>) -
             let mut members = cut.clone();
             let items = members.remove("items").unwrap_or_default();
             members.insert(WRAPPED.into(), items);
+            members.extend(beside);
             Value::Object(members)
         }
         (Value::Object(_), _) => value.clone(),
@@ -251,6 +256,25 @@ mod tests {
         let own = Settings { ceiling: Some(10), ..Settings::default() };
         let (text, _, is_error) = pair("repo_branches", &own, Ok(json!(["a-long-name"])));
         assert!(is_error && text["class"] == "too_large");
+    }
+
+    #[test]
+    fn what_a_list_cannot_say_of_itself_stands_beside_it() {
+        let tool = Surface::Direct.find("repo_annotate").expect("it has a row");
+        let partial = json!({"reason": "unreadable"});
+        for (value, list) in [(json!(["x"]), json!(["x"])), (json!({"items": ["x"], "truncated": true}), json!(["x"]))]
+        {
+            let members = [("partial_answer".to_owned(), partial.clone())].into_iter().collect();
+            let done = Done { data: Some(value.clone()), members, ..Done::default() };
+            let own = Settings { camel: true, ..Settings::default() };
+            let Rendered::Pair { text, structure, is_error: false } = rendered(tool, &own, Ok(done)) else {
+                panic!("it is a value")
+            };
+            let parsed = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+            assert_eq!(parsed(&text), value, "the text is the contract's");
+            let structure = parsed(&structure);
+            assert_eq!((&structure[WRAPPED], &structure["partialAnswer"]), (&list, &partial));
+        }
     }
 
     #[test]

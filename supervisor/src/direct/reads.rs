@@ -18,7 +18,7 @@ use bulkhead_ipc::edge::{
     asks,
     read::{Ask, Page, Reply},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Rows of one page where all of them are wanted: the budget cuts before.
 const ALL: u32 = 1_000_000;
@@ -237,8 +237,9 @@ impl Form {
             }
             (_, answered) => answered?,
         };
+        let members = besides(&answered.reply);
         let value = self.formed(answered.reply, own, room)?;
-        Ok(Done { about: Some(answered.canonical), data: Some(value), ..Done::default() })
+        Ok(Done { about: Some(answered.canonical), data: Some(value), members, ..Done::default() })
     }
 
     fn formed(&self, reply: Reply, own: &Settings, room: usize) -> Result<Value, CallError> {
@@ -296,6 +297,28 @@ impl Form {
             _ => return Err(CallError::WorkerDied { how: "it answered another question".to_owned() }),
         })
     }
+}
+
+/// What a list does not say of itself, and stands beside it in the structure: why it is not whole, or not what it seems.
+fn besides(reply: &Reply) -> Map<String, Value> {
+    let mut members = Map::new();
+    let partial = match reply {
+        Reply::Status(status) => &status.partial,
+        Reply::TextDiff(diff) => &diff.partial,
+        Reply::Refs(refs) => &refs.partial,
+        Reply::Worktrees(trees) => &trees.partial,
+        Reply::History(history) => &history.partial,
+        Reply::Unmerged(paths) | Reply::ListFiles(paths) => &paths.partial,
+        Reply::Annotate(annotated) => {
+            if annotated.filtered {
+                members.insert("filtered".into(), true.into());
+            }
+            &annotated.partial
+        }
+        _ => return members,
+    };
+    members.extend(partial.as_ref().map(|partial| ("partial".to_owned(), json!(partial))));
+    members
 }
 
 /// The failure of an answer that the operator's ceiling forbids.

@@ -242,6 +242,21 @@ fn what_is_no_file_is_refused_and_nothing_is_waited_for() {
 }
 
 #[test]
+fn attributes_that_are_too_large_to_be_read_are_told() {
+    let (_keep, repo, mut worker) = recorded();
+    let path = repo.join(".gitattributes");
+    let rules = "*.txt text eol=crlf\n";
+    std::fs::write(&path, rules).expect("ours");
+    assert_eq!(annotated(&mut worker, "a.txt", None).partial, None);
+    std::fs::write(&path, "# comment\n".repeat(120_000) + rules).expect("ours");
+    let partial = annotated(&mut worker, "a.txt", None).partial.expect("it is not known what they say");
+    assert_eq!(partial.reason, "unreadable");
+    assert!(partial.details.contains(".gitattributes"), "{}", partial.details);
+    // a version in a commit is as it is
+    assert_eq!(annotated(&mut worker, "a.txt", Some("HEAD")).partial, None);
+}
+
+#[test]
 fn a_version_that_is_missing_is_told() {
     let (_temp, repo, mut worker) = recorded();
     let id = git_line(&repo, &["rev-parse", "HEAD~1:a.txt"]).expect("a blob");

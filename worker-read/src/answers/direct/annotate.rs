@@ -15,6 +15,7 @@ use crate::{
     repo::Repo,
     revision, scope,
     staged::{self, Unfinished},
+    status,
     unmerged::operation,
 };
 use bulkhead_contract::{
@@ -57,6 +58,8 @@ struct Found {
     commits: Vec<Option<ObjectId>>,
     filtered: bool,
     incomplete: bool,
+    /// A file of attributes that was not read: it may have said how the file is converted.
+    unread: Option<Vec<u8>>,
 }
 
 /// The file in a commit.
@@ -72,7 +75,7 @@ fn committed(repo: &Repo, revision: &str, asked: &[u8], pace: &Pace) -> Result<F
     let text = stored(repo, &version)?;
     let blamed = blame::all(repo, commit, &version, pace)?;
     let commits = (0..blame::line_count(&text)).map(|at| Some(blamed.commit(at).unwrap_or(commit))).collect();
-    Ok(Found { text, commits, filtered: false, incomplete: blamed.incomplete })
+    Ok(Found { text, commits, filtered: false, incomplete: blamed.incomplete, unread: None })
 }
 
 /// The contents of a file that lines can be found in.
@@ -141,9 +144,10 @@ fn on_disk(repo: &Repo, asked: &[u8], pace: &Pace) -> Result<Found, Unfinished> 
         let details = "There is no such file in HEAD, nor in the index.";
         return Err(ReadFailure::new(Reason::NoSuchPath, OPERATION, details).at(asked).into());
     };
-    let (version, text, filtered) = disk_version(repo, &index, &path)?;
+    let (version, text, filtered, unread) = disk_version(repo, &index, &path)?;
     few_lines(&text, &path)?;
-    let mut found = Found { commits: vec![None; blame::line_count(&text)], text, filtered, incomplete: false };
+    let commits = vec![None; blame::line_count(&text)];
+    let mut found = Found { commits, text, filtered, incomplete: false, unread };
     for (parent, theirs) in origins(repo, &index, &parents, &version, &found.text, pace)? {
         let blamed = blame::all(repo, parent, &theirs, pace)?;
         found.incomplete |= blamed.incomplete;
@@ -168,8 +172,11 @@ fn entry<'a>(index: &'a Snapshot, path: &[u8]) -> Option<&'a gix::index::Entry> 
     entries.get(at).filter(|entry| entry.path(&index.state) == path)
 }
 
-/// The file on disk as Git would store it, and whether a filter kept that from being known.
-fn disk_version(repo: &Repo, index: &Rc<Snapshot>, path: &[u8]) -> Result<(Version, Vec<u8>, bool), ReadFailure> {
+/// A version of a file with its text, whether a filter kept it from being known, and what of the attributes was not read.
+type OnDisk = (Version, Vec<u8>, bool, Option<Vec<u8>>);
+
+/// The file on disk as Git would store it.
+fn disk_version(repo: &Repo, index: &Rc<Snapshot>, path: &[u8]) -> Result<OnDisk, ReadFailure> {
     let indexed = entry(index, path);
     let mode = indexed.map(|entry| normalised(entry.mode.bits()));
     let mut disk = Disk::new(repo, Some(Rc::clone(index)));
@@ -181,17 +188,19 @@ fn disk_version(repo: &Repo, index: &Rc<Snapshot>, path: &[u8]) -> Result<(Versi
         return Err(bad(OPERATION, "It is a directory or a submodule.").at(path));
     }
     let version = |id| Version { path: path.to_vec(), mode, id };
-    match disk.contents(path, mode, ANNOTATED.0) {
+    let contents = disk.contents(path, mode, ANNOTATED.0);
+    let unread = disk.unread().map(<[u8]>::to_vec);
+    match contents {
         Ok(text) => {
             let id = gix::objs::compute_hash(repo.git.object_hash(), gix::objs::Kind::Blob, &text);
             let id = id.map_err(|_| bad(OPERATION, "Its contents have no id.").at(path))?;
-            Ok((version(id), text, false))
+            Ok((version(id), text, false, unread))
         }
         // what a filter would make of it is not known; what it made of it last is in the index
         Err(Omission::Filtered) if indexed.is_some() => {
             let version = version(indexed.map_or_else(|| repo.git.object_hash().null(), |entry| entry.id));
             let text = stored(repo, &version)?;
-            Ok((version, text, true))
+            Ok((version, text, true, unread))
         }
         Err(Omission::TooLarge) => Err(too_large(path)),
         Err(_) => Err(bad(OPERATION, "It is no regular file, or cannot be read.").at(path)),
@@ -272,13 +281,14 @@ fn rows(repo: &Repo, found: &Found, bytes: u32) -> Annotated {
             written: maker.written.clone(),
         });
     }
-    answer.partial = found.incomplete.then(|| Partial {
+    let incomplete = found.incomplete.then(|| Partial {
         reason: Reason::ObjectMissing.name().to_owned(),
         details:
             "Commits, trees or versions of the file are missing, damaged or too large; lines that come from there are \
                   laid to later commits."
                 .to_owned(),
     });
+    answer.partial = incomplete.or_else(|| status::partial(None, found.unread.as_deref()));
     answer
 }
 
