@@ -208,7 +208,7 @@ fn a_directory_that_became_a_link_is_one_again() {
     fs::rename(&hooks, &elsewhere).expect("ours");
     symlink(&elsewhere, &hooks).expect("ours");
     let changes = guard.changes();
-    assert_eq!(changes, [hooks.clone()]);
+    assert_eq!(changes, std::slice::from_ref(&hooks));
     guard.undo(&changes).expect("all of it can be put back");
     assert!(hooks.symlink_metadata().is_ok_and(|it| it.is_dir()));
     assert_eq!(fs::read_to_string(hooks.join("pre-commit")).expect("it is back"), "#!/bin/sh\n");
