@@ -16,7 +16,7 @@ use sha1::{Digest as _, Sha1};
 use std::{fs, path::PathBuf, time::Duration};
 
 /// Lock files of Git in the git directory, at any depth.
-fn locks(world: &World) -> Vec<PathBuf> {
+pub fn locks(world: &World) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![world.repo.join(".git")];
     while let Some(dir) = open.pop() {

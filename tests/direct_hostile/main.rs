@@ -12,6 +12,7 @@ mod world;
 mod conflicts;
 mod kills;
 mod kinds;
+mod large;
 mod outside;
 mod programs;
 mod remotes;
