@@ -16,13 +16,13 @@ use std::{
     fs,
     io::Write as _,
     net::{Ipv4Addr, TcpListener},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Stdio,
     time::{Duration, Instant},
 };
 
 /// Far longer than anything here takes, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Files of the remote, each of [`SIZE`] bytes that no compression makes smaller: what takes a fetch long enough to be met.
 const FILES: usize = 64;
 const SIZE: usize = 1 << 20;
@@ -42,28 +42,7 @@ struct Frozen {
 impl Far {
     fn new() -> Self {
         let world = World::new();
-        let origin = world.place.at("origin.git");
-        let mut import = world.place.command("git");
-        import.current_dir(&origin).args(["-c", "core.compression=0", "-c", "core.bigFileThreshold=1"]);
-        import.args(["fast-import", "--quiet"]).stdin(Stdio::piped());
-        let mut import = import.spawn().expect("git is installed");
-        {
-            let mut to = import.stdin.take().expect("it is a pipe");
-            let mut dice = Dice(20_261_201);
-            let mut piece = vec![0; SIZE];
-            let mut say = |bytes: &[u8]| to.write_all(bytes).expect("git reads");
-            say(b"feature done\ncommit refs/heads/far\ncommitter L <l@example.invalid> 1700000000 +0000\ndata 1\nc\n");
-            for number in 0..FILES {
-                for bytes in piece.chunks_exact_mut(8) {
-                    bytes.copy_from_slice(&dice.below(usize::MAX).to_ne_bytes());
-                }
-                say(format!("M 644 inline {number}\ndata {SIZE}\n").as_bytes());
-                say(&piece);
-                say(b"\n");
-            }
-            say(b"\ndone\n");
-        }
-        assert!(import.wait().expect("it was started").success());
+        far_in(&world, &world.place.at("origin.git"));
         // a pack stays one, however few its objects
         world.git(&["config", "fetch.unpackLimit", "1"]);
         let refs = world.git(&["for-each-ref"]);
@@ -155,6 +134,31 @@ impl Far {
     }
 }
 
+/// Gives a repository the branch `far`, of [`FILES`] files.
+pub fn far_in(world: &World, repository: &Path) {
+    let mut import = world.place.command("git");
+    import.current_dir(repository).args(["-c", "core.compression=0", "-c", "core.bigFileThreshold=1"]);
+    import.args(["fast-import", "--quiet"]).stdin(Stdio::piped());
+    let mut import = import.spawn().expect("git is installed");
+    {
+        let mut to = import.stdin.take().expect("it is a pipe");
+        let mut dice = Dice(20_261_201);
+        let mut piece = vec![0; SIZE];
+        let mut say = |bytes: &[u8]| to.write_all(bytes).expect("git reads");
+        say(b"feature done\ncommit refs/heads/far\ncommitter L <l@example.invalid> 1700000000 +0000\ndata 1\nc\n");
+        for number in 0..FILES {
+            for bytes in piece.chunks_exact_mut(8) {
+                bytes.copy_from_slice(&dice.below(usize::MAX).to_ne_bytes());
+            }
+            say(format!("M 644 inline {number}\ndata {SIZE}\n").as_bytes());
+            say(&piece);
+            say(b"\n");
+        }
+        say(b"\ndone\n");
+    }
+    assert!(import.wait().expect("it was started").success());
+}
+
 /// A file of that name, at any depth.
 fn find(beneath: &std::path::Path, name: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(beneath).ok()?.flatten().map(|entry| entry.path());
@@ -165,7 +169,7 @@ fn find(beneath: &std::path::Path, name: &str) -> Option<PathBuf> {
 }
 
 /// All programs beneath a worker, without the one that ends them where it cannot, which has the worker's own words.
-fn beneath(of: Process) -> Vec<Process> {
+pub fn beneath(of: Process) -> Vec<Process> {
     let mut all = of.children();
     let mut at = 0;
     while let Some(next) = all.get(at).copied() {

@@ -8,6 +8,7 @@ mod cancelled;
 mod day;
 mod frozen;
 mod gate;
+mod pushed;
 mod served;
 #[path = "../support/mod.rs"]
 mod support;
