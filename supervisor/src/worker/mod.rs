@@ -114,7 +114,8 @@ impl Worker {
                 alarm = vigil.alarm() => match alarm {
                     Alarm::Leaving => {}
                     Alarm::Left => return Err(Fall::Left),
-                    Alarm::Late => return Err(Fall::Late { stuck: true }),
+                    // nothing of the call has reached any process: a machine that is short of time is no call's fault
+                    Alarm::Late => return Err(Fall::Late { stuck: false }),
                 }
             }
         }
