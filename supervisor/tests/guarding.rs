@@ -42,6 +42,21 @@ fn the_deadline_kills_counts_from_the_start_and_twice_the_same_is_refused() {
 }
 
 #[test]
+fn no_call_is_to_blame_for_a_worker_that_was_not_started_in_time() {
+    paused(async {
+        let fake = Fake::new();
+        let pool = pool(&fake, Demand::Off);
+        fake.unstarted.set(true);
+        for _ in 0..=poison::DEATHS {
+            let outcome = ask(&pool, "/answers/a").await;
+            assert!(matches!(outcome, Err(CallError::Deadline { .. })), "{outcome:?}");
+        }
+        fake.unstarted.set(false);
+        assert!(ask(&pool, "/answers/a").await.is_ok());
+    });
+}
+
+#[test]
 fn a_call_that_makes_progress_is_slow_and_not_poison() {
     paused(async {
         let fake = Fake::new();

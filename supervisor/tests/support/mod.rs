@@ -148,6 +148,8 @@ pub struct FakeState {
     pub ends: Rc<RefCell<Vec<Ending>>>,
     /// What the launcher says of every process; `None` never answers.
     pub status: RefCell<Option<Result<String, String>>>,
+    /// No start comes to an end.
+    pub unstarted: Cell<bool>,
     /// Every start fails with this.
     pub broken: RefCell<Option<StartError>>,
 }
@@ -175,6 +177,9 @@ impl Carrier for Fake {
         assert_eq!(kind, WorkerKind::Read, "the pool starts nothing else");
         if let Some(error) = self.broken.borrow().clone() {
             return Box::pin(async { Err(error) });
+        }
+        if self.unstarted.get() {
+            return Box::pin(pending());
         }
         let path = String::from_utf8(path.unwrap_or_default()).expect("tests use UTF-8");
         self.started.borrow_mut().push(path.clone());
