@@ -1,7 +1,13 @@
 //! What a hook cannot reach: files and programs elsewhere, a network, the operator's keys and variables.
 //! Trust: test code; each way is shown to work without the walls, by the same script under the real `git`.
 
-use crate::{World, executable, support::Start, support::direct::identity};
+use crate::{
+    World, executable,
+    support::{
+        Start,
+        direct::{Served, identity},
+    },
+};
 use serde_json::json;
 use std::{fs, net::TcpListener, process::Command};
 
@@ -50,7 +56,7 @@ fn a_hook_reaches_the_repository_and_the_systems_programs_alone() {
     let mut start = Start::new(&world.place).arguments(&["--surface", "direct", "--allow-write", "--repo"]);
     start = start.argument(&world.repo).arguments(&["--hooks", "run"]);
     start = start.environment("AN_API_TOKEN", "TOP-SECRET").environment("SSH_AUTH_SOCK", "/nonexistent/agent");
-    let mut served = crate::support::direct::Served(start.spawn());
+    let mut served = Served(start.spawn());
     world.write("a.txt", "walled\n");
     let done = served.value("repo_commit", json!({"paths": ["a.txt"], "message": "walled"}));
     assert_eq!(done["hooks_run"], json!(["post-commit"]), "{done}");
@@ -83,4 +89,30 @@ fn a_push_runs_no_hook_beside_the_operators_keys() {
     assert_eq!(done.get("hooks_run"), None, "{done}");
     served.value("repo_fetch", json!({}));
     assert!(!world.repo.join("ran.txt").exists());
+}
+
+#[test]
+fn without_walls_no_hook_runs() {
+    use crate::support::layers::{EINVAL, ENOSYS, PRCTL, SECCOMP, under, without, without_files_layers};
+    let no_files = || without_files_layers(ENOSYS).to_vec();
+    let no_calls = || vec![without(&[SECCOMP, PRCTL], EINVAL)];
+    for (lacking, name) in [(no_files(), "Landlock"), (no_calls(), "system-call filters")] {
+        let world = World::new();
+        world.hook("pre-commit", "echo ran >ran.txt");
+        let best = ["--isolation", "best-effort"];
+        let mut served = under(&lacking, || world.served(&best));
+        world.write("a.txt", "changed\n");
+        let commit = json!({"paths": ["a.txt"], "message": "x"});
+        let failure = served.fails("repo_commit", commit.clone(), "refused");
+        assert!(failure["reason"].as_str().is_some_and(|reason| reason.contains("--hooks run")), "{name}: {failure}");
+        assert!(!world.repo.join("ran.txt").exists(), "{name}");
+        if name != "Landlock" {
+            // without filters no Git is started at all
+            continue;
+        }
+        // Git alone is taken as the operator wants it, and so are fetch and push, beside which none runs
+        assert_eq!(served.value("repo_fetch", json!({}))["fetched"], true, "{name}");
+        let off = || Served::writing(&world.place, &world.repo, &best);
+        assert_eq!(under(&lacking, off).value("repo_commit", commit)["hooks_skipped"], json!(["pre-commit"]), "{name}");
+    }
 }

@@ -46,7 +46,8 @@ pub fn run(ends: WorkerEnds<ToWrite, FromErrand>, network: bool, jailed: bool, p
         // where it cannot be made, the lock says so
         let _ = fs::create_dir_all(locks);
     }
-    let demanded = init.demand == Demand::Required;
+    // hooks run behind walls or not at all, whatever is taken for Git alone
+    let demanded = init.demand == Demand::Required || allowed.hooks.is_some();
     let agent = allowed.programs.ssh_agent.is_some();
     match Jail::begin(init.memory, reach::ceiling(&allowed, network), network, agent, demanded) {
         Ok(jail) => {

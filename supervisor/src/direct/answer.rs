@@ -107,7 +107,11 @@ fn failed(tool: &Tool, error: CallError) -> Rendered {
         ),
         CallError::IsolationMissing { layer, cause } => (
             Class::Refused,
-            format!("--isolation required is not met: {layer}: {}.", cause.trim_end_matches('.')),
+            format!(
+                "What is demanded of isolation is not met (by --isolation required, or by --hooks run for what runs them): \
+                 {layer}: {}.",
+                cause.trim_end_matches('.')
+            ),
             "The operator can mend the machine (`bulkhead doctor` names the step), or accept less with --isolation best-effort.",
         ),
         CallError::Poisoned { seconds } => (
