@@ -144,13 +144,15 @@ impl Git {
 
     /// With files that get permissions by this mask, in place of this process's own.
     #[must_use]
-    pub fn with_umask(mut self, umask: u32) -> Self {
+    pub fn with_umask(self, umask: u32) -> Self {
         #[cfg(target_os = "linux")]
-        {
-            self.ward = self.ward.map(|ward| ward.with_umask(umask));
-        }
-        let _ = umask;
-        self
+        let with = Self { ward: self.ward.map(|ward| ward.with_umask(umask)), ..self };
+        #[cfg(not(target_os = "linux"))]
+        let with = {
+            let _ = umask;
+            self
+        };
+        with
     }
 
     /// Does something with files as a run of Git does, their permissions by its mask. For the process as a whole, which has

@@ -3,7 +3,7 @@
 
 use crate::reach::Reach;
 use bulkhead_contract::isolation::Report;
-use bulkhead_sandbox::{Enforced, identity};
+use bulkhead_sandbox::Enforced;
 
 /// The jail of the process, as far as it is.
 pub struct Jail {
@@ -15,6 +15,7 @@ pub struct Jail {
     pub umask: u32,
     process: &'static str,
     parent: i32,
+    #[cfg(target_os = "linux")]
     hooks: bool,
     finished: bool,
 }
@@ -33,7 +34,7 @@ impl Jail {
     #[cfg(target_os = "linux")]
     pub fn begin(memory: u64, reach: Reach, network: bool, agent: bool, demanded: bool) -> Result<Self, Report> {
         use bulkhead_sandbox::{
-            early,
+            early, identity,
             jail::write::{Network, WriteJail},
             program,
         };

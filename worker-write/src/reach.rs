@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 /// Alternates of a repository that are looked at.
 const MAX_PLACES: usize = 16;
 /// Different directories and different ports of its remotes that are opened, of each; with more, nothing is fetched or pushed.
-pub(crate) const MAX_REMOTES: usize = 64;
+pub const MAX_REMOTES: usize = 64;
 /// Bytes of a file of alternates at most, as in reads; one that is longer is refused.
 const MAX_ALTERNATES: u64 = 64 << 10;
 /// Where names are asked for.
