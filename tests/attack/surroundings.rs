@@ -136,7 +136,12 @@ pub fn launcher_killed(subject: &Subject) -> Verdict {
         if let Some(answer) = client.call(&tool, &arguments) {
             let text = answer.to_string();
             let failed = answer.get("error").is_some() || answer["result"]["isError"] == true;
-            if !failed && subject.honest == Honest::Answers || !text.contains("launcher") && failed {
+            // where every call is refused for a missing layer, that is as good a word
+            let named = match subject.honest {
+                Honest::Refuses(layer) => text.contains(layer) || text.contains("launcher"),
+                _ => text.contains("launcher"),
+            };
+            if !failed && subject.honest == Honest::Answers || !named && failed {
                 client.fault(format!("without a launcher: {}", cut(&text)));
             }
         }

@@ -161,8 +161,8 @@ pub(crate) fn unfinished(common_dir: &Path, loose: bool) -> Option<String> {
     (!names.is_empty()).then(|| {
         let seen = if left == 0 { "at least " } else { "" };
         format!(
-            "Git has left unfinished objects or packs in {}, {seen}{bytes} bytes in all, or a running Git writes them: {}. If no \
-             other Git runs in this repository, they can be deleted; this server never does that.",
+            "There are unfinished objects or packs in {}, {seen}{bytes} bytes in all, which a Git that was ended has left, or a \
+             running one writes: {}. If no other Git runs in this repository, they can be deleted; this server never does that.",
             objects.display(),
             named(&names)
         )
