@@ -27,7 +27,7 @@ fn one_whose_other_side_stands_still_ends_in_time_and_can_be_done_again() {
     let origin = world.place.at("origin.git");
     let refs_of = |dir: &Path| git(&world.place, dir, &["for-each-ref"]);
     let (there, here) = (refs_of(&origin), refs_of(&world.repo));
-    let mut served = Served::writing(&world.place, &world.repo, &["--timeout", "20"]);
+    let mut served = Served::writing(&world.place, &world.repo, &["--timeout", "10"]);
     served.value("repo_info", json!({}));
     let pid = served.0.pid();
     let mut met = None;
@@ -80,7 +80,7 @@ fn one_whose_other_side_stands_still_ends_in_time_and_can_be_done_again() {
 
 #[test]
 fn one_to_a_remote_of_very_many_refs() {
-    let refs = if crate::support::slow() { 200_000 } else { 20_000 };
+    let refs = if crate::support::slow() { 100_000 } else { 5_000 };
     let world = World::new();
     let origin = world.place.at("origin.git");
     let tip = git(&world.place, &origin, &["rev-parse", "main"]);
