@@ -21,6 +21,8 @@ const GROUPS: usize = 16;
 const NUMBER: usize = size_of::<i32>();
 /// How long its maker waits for it, once there is nothing to keep.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// Pause between two looks: its end takes a fraction of a millisecond, and the next write waits for its maker's.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// The keeper, as its maker sees it. It goes away with the last of these.
 #[derive(Debug, Clone)]
@@ -84,7 +86,7 @@ impl Drop for Held {
         while matches!(waitpid(self.pid, Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive) | Err(Errno::EINTR))
             && Instant::now() < until
         {
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(PAUSE);
         }
     }
 }
