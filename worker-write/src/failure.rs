@@ -125,7 +125,14 @@ pub(crate) fn shown(name: &str) -> String {
 /// always run with `LC_ALL=C`.
 const KINDS: &[(&[&str], Class, &str)] = &[
     (
-        &[".lock': File exists", "Unable to create '", "unable to lock", "is locked by another"],
+        &[
+            ".lock': File exists",
+            "Unable to create '",
+            "unable to lock",
+            "could not lock",
+            "packed-refs.new: File exists",
+            "is locked by another",
+        ],
         Class::Locked,
         "Wait until the other Git has ended; if none runs, delete the lock file that is named, then try again.",
     ),
@@ -251,13 +258,19 @@ const KINDS: &[(&[&str], Class, &str)] = &[
     ),
 ];
 
+/// Why a lock file could not be made other than that it is there already.
+const NOT_LOCKED: &[&str] =
+    &[": Permission denied", ": Read-only file system", ": No space left", ": Disk quota exceeded"];
+
 fn kind(said: &str) -> (Class, &'static str) {
-    KINDS
-        .iter()
-        .find(|(words, _, _)| words.iter().any(|word| said.contains(word)))
-        .map_or((Class::Failed, "Read what Git said, and look at the state of the repository."), |(_, class, next)| {
-            (*class, *next)
-        })
+    let fits = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    match KINDS.iter().find(|(words, _, _)| fits(words)) {
+        Some((_, Class::Locked, _)) if fits(NOT_LOCKED) => {
+            (Class::Failed, "Make room, or give the server's user the right to write there, then try again.")
+        }
+        Some((_, class, next)) => (*class, *next),
+        None => (Class::Failed, "Read what Git said, and look at the state of the repository."),
+    }
 }
 
 #[cfg(test)]
@@ -299,6 +312,9 @@ mod tests {
     fn the_kind_is_told_by_what_git_says() {
         for (said, class) in [
             ("fatal: Unable to create '/r/.git/index.lock': File exists.", Class::Locked),
+            ("error: could not lock '.git/MERGE_MSG': File exists", Class::Locked),
+            ("fatal: Unable to create '/r/.git/index.lock': Permission denied", Class::Failed),
+            ("error: could not lock config file .git/config: Read-only file system", Class::Failed),
             ("fatal: unable to access 'https://h/': Could not resolve host: h", Class::Network),
             (
                 "warning: unable to access '/r/config': Permission denied\nfatal: error processing config",

@@ -15,12 +15,14 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// Files of a git directory that Git locks for a write; other programs keep locks of their own beside these.
+/// Files of a git directory that Git makes for a write and that keep others out as long as they are there; other programs keep
+/// locks of their own beside these.
 const NAMES: &[&str] = &[
     "index.lock",
     "HEAD.lock",
     "ORIG_HEAD.lock",
     "MERGE_HEAD.lock",
+    "MERGE_MSG.lock",
     "CHERRY_PICK_HEAD.lock",
     "REVERT_HEAD.lock",
     "REBASE_HEAD.lock",
@@ -28,8 +30,13 @@ const NAMES: &[&str] = &[
     "config.lock",
     "config.worktree.lock",
     "packed-refs.lock",
+    // written beside the lock, and no less in the way of who deletes a packed ref
+    "packed-refs.new",
     "shallow.lock",
 ];
+/// Where the steps of an operation lie that is open. A lock among them keeps out who goes on, and goes with them for who gives
+/// up.
+const STEPS: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
 /// Entries of directories that are looked at, at most; refs beyond are Git's to trip over.
 const MAX_ENTRIES: usize = 50_000;
 /// A Git that holds a lock for a moment is given this long.
@@ -93,20 +100,44 @@ fn age(since: SystemTime) -> Duration {
     SystemTime::now().duration_since(since).unwrap_or_default()
 }
 
-/// Waits a moment for lock files to go away.
+/// Those among the steps of an operation that is open.
+fn among_steps(git_dir: &Path) -> Vec<Leftover> {
+    let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
+    for name in STEPS {
+        flat(&git_dir.join(name), &mut found, &mut left);
+    }
+    found
+}
+
+/// Indexes of commits of single paths, `next-index-PID.lock`. Each belongs to one Git and is in nobody's way, and none is taken
+/// away by `git gc`.
+fn next_indexes(git_dir: &Path) -> Vec<Leftover> {
+    let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
+    flat(git_dir, &mut found, &mut left);
+    let is_one = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"next-index-"));
+    found.retain(|it| is_one(&it.path));
+    found
+}
+
+/// Waits a moment for lock files to go away; for who goes on with an open operation, those among its steps too.
 ///
 /// # Errors
 /// Class `locked`, naming those that stay, with their ages.
-pub fn none(git_dir: &Path, common_dir: &Path) -> Result<(), Box<Failed>> {
+pub fn none(git_dir: &Path, common_dir: &Path, goes_on: bool) -> Result<(), Box<Failed>> {
     let until = Instant::now() + MOMENT;
     loop {
-        let found = find(git_dir, common_dir);
+        let mut found = find(git_dir, common_dir);
+        if goes_on {
+            found.extend(among_steps(git_dir));
+        }
         if found.is_empty() {
             return Ok(());
         }
         // an old one has no owner that is about to finish
         let fresh = found.iter().any(|it| it.age < MOMENT);
         if Instant::now() >= until || !fresh {
+            // by the same Git, and to be deleted with the others
+            found.extend(next_indexes(git_dir));
             return Err(locked(&found));
         }
         thread::sleep(Duration::from_millis(50));
@@ -118,14 +149,15 @@ fn locked(found: &[Leftover]) -> Box<Failed> {
     failed(
         Class::Locked,
         format!("Git has left lock files, or a running Git holds them: {}. Nothing was done.", named(&names)),
-        "If no other Git runs in this repository, delete exactly these files and try again; this server never removes a lock.",
+        "If no other Git runs in this repository or in another working tree of it (a commit whose editor is open is one), \
+         delete exactly these files and try again; this server never removes a lock.",
     )
 }
 
 /// A sentence that names the lock files that there are.
 pub(crate) fn now(git_dir: &Path, common_dir: &Path) -> Option<String> {
-    let found = find(git_dir, common_dir);
-    let names: Vec<_> = found.iter().map(|it| it.path.display().to_string()).collect();
+    let found = find(git_dir, common_dir).into_iter().chain(among_steps(git_dir)).chain(next_indexes(git_dir));
+    let names: Vec<_> = found.map(|it| it.path.display().to_string()).collect();
     (!names.is_empty()).then(|| format!("These lock files of Git are there now: {}.", named(&names)))
 }
 

@@ -85,6 +85,7 @@ fn every_kind_of_lock_file_is_named_and_its_removal_is_all_there_is_to_do() {
         "HEAD.lock",
         "ORIG_HEAD.lock",
         "MERGE_HEAD.lock",
+        "MERGE_MSG.lock",
         "CHERRY_PICK_HEAD.lock",
         "REVERT_HEAD.lock",
         "REBASE_HEAD.lock",
@@ -92,6 +93,7 @@ fn every_kind_of_lock_file_is_named_and_its_removal_is_all_there_is_to_do() {
         "config.lock",
         "config.worktree.lock",
         "packed-refs.lock",
+        "packed-refs.new",
         "shallow.lock",
     ];
     for (at, name) in of_files.into_iter().chain(of_refs).enumerate() {
@@ -111,6 +113,91 @@ fn every_kind_of_lock_file_is_named_and_its_removal_is_all_there_is_to_do() {
         }
         bench.done(&create);
     }
+}
+
+/// Another working tree has an index and a HEAD of its own, and shares the rest.
+#[test]
+fn locks_of_a_linked_working_tree_are_in_the_way_of_its_writes_alone() {
+    let mut bench = Bench::honest();
+    let main = bench.root();
+    let place = bench.beside("linked");
+    bench.git(&["worktree", "add", "-q", place.to_str().expect("UTF-8"), "side"]);
+    bench.serving(&place);
+    let own = bench.git_dir();
+    let common = main.join(".git");
+    let allowed = bench.allowed.clone();
+    for (at, (lock, shared)) in [
+        (own.join("index.lock"), false),
+        (own.join("HEAD.lock"), false),
+        (own.join("config.worktree.lock"), false),
+        (own.join("refs/bisect/bad.lock"), false),
+        (common.join("index.lock"), true),
+        (common.join("config.lock"), true),
+        (common.join("packed-refs.new"), true),
+        (common.join("refs/heads/side.lock"), true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fs::create_dir_all(lock.parent().expect("it has one")).expect("ours");
+        fs::write(&lock, "").expect("ours");
+        let old = SystemTime::now() - Duration::from_secs(60);
+        fs::File::options().write(true).open(&lock).and_then(|file| file.set_modified(old)).expect("ours");
+        let create = Operation::CreateBranch { name: format!("here-{at}") };
+        let failed = bench.refused(&create, Class::Locked);
+        assert!(failed.reason.contains(&*lock.to_string_lossy()), "{failed:#?}");
+        bench.allowed.root = main.to_str().expect("UTF-8").as_bytes().to_vec();
+        bench.allowed.git_dir = bench.allowed.common_dir.clone();
+        let there = bench.perform(&Operation::CreateBranch { name: format!("there-{at}") });
+        assert_eq!(matches!(there, Outcome::Done(_)), !shared, "{lock:?}: {there:?}");
+        bench.allowed = allowed.clone();
+        fs::remove_file(&lock).expect("it is there");
+        bench.done(&create);
+    }
+}
+
+/// A Git that was killed amid a rebase leaves locks among its steps: in the way of who goes on, and of nobody else.
+#[test]
+fn locks_among_the_steps_of_a_rebase_are_named_to_who_goes_on_and_go_with_it() {
+    for abort in [false, true] {
+        let bench = Bench::clashing();
+        let tip = bench.id("side");
+        assert!(!bench.try_git(&["rebase", "main"]).status.success(), "it conflicts");
+        bench.write("a.txt", "both\n");
+        bench.git(&["add", "a.txt"]);
+        let lock = bench.git_dir().join("rebase-merge/git-rebase-todo.lock");
+        fs::write(&lock, "").expect("ours");
+        bench.done(&Operation::CreateBranch { name: "beside".to_owned() });
+        let head = bench.id("HEAD");
+        let failed = bench.unchanged(&Operation::Continue, Class::Locked);
+        assert!(failed.reason.contains(&*lock.to_string_lossy()), "{failed:#?}");
+        assert_eq!((bench.id("HEAD"), failed.state), (head, Some(OperationState::Rebase)));
+        if abort {
+            bench.done(&Operation::Abort);
+            assert!(!lock.exists() && bench.id("HEAD") == tip);
+        } else {
+            fs::remove_file(&lock).expect("it is there");
+            bench.done(&Operation::Continue);
+            assert_eq!(bench.id("HEAD~1"), bench.id("main"));
+        }
+    }
+}
+
+/// What a commit of single paths keeps beside `index.lock` is left with it, and Git itself never takes it away.
+#[test]
+fn the_next_index_of_a_commit_that_was_killed_is_named_with_its_lock() {
+    let bench = Bench::honest();
+    let dir = bench.git_dir();
+    let (lock, next) = (dir.join("index.lock"), dir.join("next-index-4711.lock"));
+    for path in [&lock, &next] {
+        fs::write(path, "").expect("ours");
+    }
+    bench.write("a.txt", "mine\n");
+    let failed = bench.refused(&commit(&["a.txt"], "x"), Class::Locked);
+    assert!(failed.reason.contains("index.lock") && failed.reason.contains("next-index-4711.lock"), "{failed:#?}");
+    // alone it is in nobody's way
+    fs::remove_file(&lock).expect("it is there");
+    bench.done(&commit(&["a.txt"], "x"));
 }
 
 #[test]

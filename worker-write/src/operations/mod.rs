@@ -49,7 +49,7 @@ pub fn perform(operation: &Operation, allowed: &Allowed, git: &Git) -> Outcome {
 fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
     let _held = lock::take(repo.allowed, repo.git)?;
     place::as_it_was(repo)?;
-    leftover::none(&repo.git_dir, &repo.common_dir)?;
+    leftover::none(&repo.git_dir, &repo.common_dir, matches!(operation, Operation::Continue))?;
     Settings::are_its_own(repo)?;
     if matches!(operation, Operation::Commit { .. } | Operation::Checkout { .. }) {
         restore::begin_to_list(repo)?;
