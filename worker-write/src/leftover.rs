@@ -164,41 +164,91 @@ pub(crate) fn now(git_dir: &Path, common_dir: &Path) -> Option<String> {
 /// How names beneath `objects` begin as long as Git, or what reads it, writes what is in them.
 const UNFINISHED: &[&str] = &["tmp_", ".tmp"];
 
+/// How long is looked for loose objects that were not finished, each in the directory of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Two milliseconds at most: after what went well.
+    Brief,
+    /// Many times that: after what did not.
+    Long,
+}
+
+impl Look {
+    /// Entries that are looked at.
+    fn entries(self) -> usize {
+        match self {
+            Self::Brief => 8_000,
+            Self::Long => MAX_ENTRIES,
+        }
+    }
+}
+
 /// A sentence about objects and packs that a Git has begun and not finished: one that fetches and is ended leaves its own, of any
-/// size, and only `git gc` takes it away, after two weeks. A file does not say whose it is, so none is removed here. Loose ones
-/// lie in the directory of their id: `loose` has those looked at too, which takes a moment where there are many.
-pub(crate) fn unfinished(common_dir: &Path, loose: bool) -> Option<String> {
+/// size, and only `git gc` takes it away, after two weeks. A file does not say whose it is, so none is removed here.
+pub(crate) fn unfinished(common_dir: &Path, look: Look) -> Option<String> {
     let objects = common_dir.join("objects");
-    let (mut names, mut bytes, mut left) = (Vec::new(), 0_u64, MAX_ENTRIES);
-    let ids = loose.then_some(0..=u8::MAX).into_iter().flatten().map(|first| format!("{first:02x}"));
-    for directory in ["pack".to_owned(), String::new()].into_iter().chain(ids) {
-        let Ok(entries) = fs::read_dir(objects.join(&directory)) else { continue };
+    let (mut names, mut bytes) = (Vec::new(), 0_u64);
+    let (mut left, mut loose) = (MAX_ENTRIES, look.entries());
+    let mut seen = |directory: &str, left: &mut usize| {
+        let Ok(entries) = fs::read_dir(objects.join(directory)) else { return };
         for entry in entries.flatten() {
-            if left == 0 {
+            if *left == 0 {
                 break;
             }
-            left -= 1;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if !UNFINISHED.iter().any(|beginning| name.starts_with(beginning)) {
+            *left -= 1;
+            let name = entry.file_name();
+            if !UNFINISHED.iter().any(|beginning| name.as_encoded_bytes().starts_with(beginning.as_bytes())) {
                 continue;
             }
             let Ok(found) = entry.metadata() else { continue };
-            bytes = bytes.saturating_add(found.len());
+            let size = if found.is_dir() { beneath(&entry.path(), left) } else { found.len() };
+            bytes = bytes.saturating_add(size);
             let age = found.modified().map(age).unwrap_or_default();
-            let at = Path::new(&directory).join(name);
-            names.push(format!("{} ({} bytes, written {} ago)", at.display(), found.len(), readable(age)));
+            let at = Path::new(directory).join(name);
+            names.push(format!("{} ({size} bytes, written {} ago)", at.display(), readable(age)));
+        }
+    };
+    for directory in ["pack", ""] {
+        seen(directory, &mut left);
+    }
+    for first in 0..=u8::MAX {
+        seen(&format!("{first:02x}"), &mut loose);
+    }
+    let all = left > 0 && loose > 0;
+    names.sort();
+    if names.is_empty() {
+        let said = format!(
+            "There are so many entries in {} that not all were looked at for unfinished objects.",
+            objects.display()
+        );
+        return (!all && look == Look::Long).then_some(said);
+    }
+    Some(format!(
+        "There are unfinished objects or packs in {}, {}{bytes} bytes in all, which a Git that was ended has left, or a running \
+         one writes: {}. If no other Git runs in this repository, they can be deleted; this server never does that.",
+        objects.display(),
+        if all { "" } else { "at least " },
+        named(&names)
+    ))
+}
+
+/// Bytes of the files beneath a directory: what is pushed to a repository arrives in one of its own.
+fn beneath(directory: &Path, left: &mut usize) -> u64 {
+    let (mut bytes, mut open) = (0_u64, vec![directory.to_owned()]);
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if *left == 0 {
+                return bytes;
+            }
+            *left -= 1;
+            match entry.metadata() {
+                Ok(found) if found.is_dir() => open.push(entry.path()),
+                Ok(found) => bytes = bytes.saturating_add(found.len()),
+                Err(_) => {}
+            }
         }
     }
-    names.sort();
-    (!names.is_empty()).then(|| {
-        let seen = if left == 0 { "at least " } else { "" };
-        format!(
-            "There are unfinished objects or packs in {}, {seen}{bytes} bytes in all, which a Git that was ended has left, or a \
-             running one writes: {}. If no other Git runs in this repository, they can be deleted; this server never does that.",
-            objects.display(),
-            named(&names)
-        )
-    })
+    bytes
 }
 
 fn readable(age: Duration) -> String {

@@ -101,6 +101,32 @@ fn the_remote_is_that_of_the_current_branch_or_the_only_one() {
     alone.refused(&Operation::Fetch, Class::NotFound);
 }
 
+/// A push that was killed leaves a lock and what had arrived at a repository that nobody looks into.
+#[test]
+fn what_a_dead_push_left_at_the_other_side_is_named() {
+    let world = World::new();
+    let bench = &world.bench;
+    let origin = bench.beside("origin.git");
+    let arrived = origin.join("objects/tmp_objdir-incoming-Dead");
+    fs::create_dir_all(arrived.join("pack")).expect("ours");
+    fs::write(arrived.join("pack/tmp_pack_x"), "x".repeat(77)).expect("ours");
+    let (lock, tip) = (origin.join("refs/heads/main.lock"), world.of_origin("main"));
+    fs::write(&lock, "").expect("ours");
+    bench.write("a.txt", "mine\n");
+    let mine = bench.commit("mine");
+    let failed = bench.refused(&push("main"), Class::Locked);
+    let named = |text: &str| text.contains(&*origin.to_string_lossy()) && text.contains("incoming-Dead (77 bytes");
+    assert!(failed.reason.contains(&*lock.to_string_lossy()) && named(&failed.reason), "{failed:#?}");
+    assert!(failed.next.contains("delete the lock file that is named there"), "{failed:#?}");
+    assert_eq!(world.of_origin("main"), tip);
+    fs::remove_file(&lock).expect("it is there");
+    let done = bench.done(&push("main"));
+    assert!(named(&done.notes.join("\n")), "{done:#?}");
+    assert_eq!(world.of_origin("main"), mine);
+    fs::remove_dir_all(&arrived).expect("it is there");
+    assert_eq!(bench.done(&push("main")).notes, Vec::<String>::new());
+}
+
 #[test]
 fn a_push_moves_one_branch_forward_and_follows_it() {
     let world = World::new();

@@ -200,6 +200,41 @@ fn the_next_index_of_a_commit_that_was_killed_is_named_with_its_lock() {
     bench.done(&commit(&["a.txt"], "x"));
 }
 
+/// A Git that was killed with its server is followed by no failure: the next write that goes well tells of what it left.
+#[test]
+fn unfinished_objects_are_named_wherever_they_lie() {
+    let bench = Bench::honest();
+    let objects = bench.git_dir().join("objects");
+    let names =
+        ["00/tmp_obj_AbCdEf", "ff/tmp_obj_xYz", "pack/tmp_pack_a", "pack/tmp_idx_b", "tmp_obj_old", ".tmpOurs12"];
+    for (at, name) in names.iter().enumerate() {
+        let path = objects.join(name);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("ours");
+        fs::write(path, "x".repeat(at + 1)).expect("ours");
+    }
+    // what is pushed to a repository arrives in a directory of its own
+    let incoming = objects.join("tmp_objdir-incoming-Q/pack");
+    fs::create_dir_all(&incoming).expect("ours");
+    fs::write(incoming.join("tmp_pack_c"), "x".repeat(1_000)).expect("ours");
+    let create = |name: &str| Operation::CreateBranch { name: name.to_owned() };
+    let notes = bench.done(&create("one")).notes.join("\n");
+    for (at, name) in names.iter().enumerate() {
+        assert!(notes.contains(&format!("{name} ({} bytes", at + 1)), "{name}: {notes}");
+    }
+    assert!(notes.contains("tmp_objdir-incoming-Q (1000 bytes") && notes.contains(", 1021 bytes in all"), "{notes}");
+    for name in names {
+        fs::remove_file(objects.join(name)).expect("it is there");
+    }
+    fs::remove_dir_all(objects.join("tmp_objdir-incoming-Q")).expect("it is there");
+    assert_eq!(bench.done(&create("two")).notes, Vec::<String>::new());
+    // beyond so many entries nobody looks, and what is said of the rest holds
+    fs::create_dir_all(objects.join("00")).expect("ours");
+    (0..8_000).for_each(|number| fs::write(objects.join(format!("00/tmp_obj_{number}")), "x").expect("ours"));
+    fs::write(objects.join("ff/tmp_obj_z"), "x").expect("ours");
+    let notes = bench.done(&create("three")).notes.join("\n");
+    assert!(notes.contains("at least ") && notes.contains(" bytes in all") && notes.contains(" more ("), "{notes}");
+}
+
 #[test]
 fn one_write_at_a_time_and_the_next_waits_no_longer_than_its_call() {
     let bench = Bench::honest();

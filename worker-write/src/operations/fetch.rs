@@ -12,7 +12,7 @@ use bulkhead_ipc::edge::write::Done;
 
 pub(super) fn fetch(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
     let name = default(repo, settings)?;
-    let program = remote::may_be_used(repo, settings, &name, false)?;
+    let other = remote::may_be_used(repo, settings, &name, false)?;
     let (refspecs, notes) = destinations(&name, settings);
     let (run, attempts) = remote::attempt(repo, || {
         repo.call([
@@ -24,7 +24,7 @@ pub(super) fn fetch(repo: &Repo<'_>, settings: &Settings) -> Step<Done> {
             "--no-auto-maintenance",
         ])
         .args(["--no-write-fetch-head", "--no-write-commit-graph", "--refmap="])
-        .args([&format!("--upload-pack={program}"), "--"])
+        .args([&format!("--upload-pack={}", other.program), "--"])
         .arg(&name)
         .args(&refspecs)
         .env("GIT_ALLOW_PROTOCOL", remote::PROTOCOLS)

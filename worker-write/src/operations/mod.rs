@@ -26,7 +26,8 @@ use crate::{
     git::Git,
     guard::Guard,
     hooks::Hooks,
-    leftover, lock, place,
+    leftover::{self, Look},
+    lock, place,
     repo::Repo,
     restore,
     settings::Settings,
@@ -68,7 +69,7 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
         (Ok(mut done), Ok(())) => {
             done.state = done.state.or_else(|| Some(repo.state()));
             done.restore_point = repo.point.take();
-            done.notes.extend(leftover::unfinished(&repo.common_dir, false));
+            done.notes.extend(leftover::unfinished(&repo.common_dir, Look::Brief));
             Ok(done)
         }
         (Err(failed), Ok(())) => Err(failed),
@@ -139,7 +140,7 @@ fn told(mut failed: Failed, repo: &Repo<'_>) -> Failed {
         failed.reason.extend(leftover::now(&repo.git_dir, &repo.common_dir).map(|said| format!("\n{said}")));
     }
     if matches!(failed.class, Class::Timeout | Class::Cancelled | Class::Failed | Class::Network) {
-        failed.reason.extend(leftover::unfinished(&repo.common_dir, true).map(|said| format!("\n{said}")));
+        failed.reason.extend(leftover::unfinished(&repo.common_dir, Look::Long).map(|said| format!("\n{said}")));
     }
     let ended = matches!(failed.class, Class::Timeout | Class::Cancelled);
     if failed.unmerged.is_empty()

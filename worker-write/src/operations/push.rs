@@ -24,8 +24,17 @@ pub(super) fn push(repo: &Repo<'_>, settings: &Settings, branch: &str) -> Step<D
         ));
     };
     let name = target(repo)?;
-    let program = remote::may_be_used(repo, settings, &name, true)?;
+    let other = remote::may_be_used(repo, settings, &name, true)?;
     lfs::has_no_pointers(repo, &tip, &name)?;
+    pushed(repo, branch, &name, &other.program).map_err(|failed| other.told(failed))?;
+    // also where the operator has hooks run: beside this Git they would have a network and the operator's keys
+    let hooks_skipped = repo.hooks.present(&["pre-push"]);
+    Ok(Done { id: Some(tip), hooks_skipped, notes: other.left(), ..Done::default() })
+}
+
+/// The push itself, with `program` at the other side.
+fn pushed(repo: &Repo<'_>, branch: &str, name: &str, program: &str) -> Step<()> {
+    let full = format!("refs/heads/{branch}");
     let refspec = format!("{full}:{full}");
     let (run, attempts) = remote::attempt(repo, || {
         repo.call([
@@ -38,18 +47,16 @@ pub(super) fn push(repo: &Repo<'_>, settings: &Settings, branch: &str) -> Step<D
         ])
         .args(["--no-follow-tags", "--no-signed", "--no-force", "--no-mirror", "--recurse-submodules=no"])
         .args([&format!("--receive-pack={program}"), "--no-verify"])
-        .args(["--", &name, &refspec])
+        .args(["--", name, &refspec])
         .env("GIT_ALLOW_PROTOCOL", remote::PROTOCOLS)
         .run()
     })?;
     if run.code == Some(0) {
-        // also where the operator has hooks run: beside this Git they would have a network and the operator's keys
-        let hooks_skipped = repo.hooks.present(&["pre-push"]);
-        return Ok(Done { id: Some(tip), hooks_skipped, ..Done::default() });
+        return Ok(());
     }
     let said = lossy(&run.stdout);
     let tried = remote::tried(attempts);
-    let mut failed = git_failed(&format!("{} was not pushed to {}{tried}.", shown(branch), shown(&name)), &run);
+    let mut failed = git_failed(&format!("{} was not pushed to {}{tried}.", shown(branch), shown(name)), &run);
     if let Some(line) = said.lines().find(|line| line.starts_with('!')) {
         // `! TAB from:to TAB summary`
         let summary = line.rsplit('\t').next().unwrap_or_default();
@@ -60,6 +67,12 @@ pub(super) fn push(repo: &Repo<'_>, settings: &Settings, branch: &str) -> Step<D
             (
                 Class::RejectedNonFastForward,
                 "repo_fetch, then repo_rebase onto the remote's branch, then push again; this server never forces."
+                    .to_owned(),
+            )
+        } else if failed.class == Class::Locked {
+            (
+                Class::Locked,
+                "If no other Git runs at the remote, delete the lock file that is named there, then push again."
                     .to_owned(),
             )
         } else {

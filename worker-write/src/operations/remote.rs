@@ -5,11 +5,13 @@
 use crate::{
     failure::{Step, failed, refused, shown},
     git::Run,
+    leftover::{self, Look},
     reach::{repository_at, unread_alternates},
     repo::{Repo, lossy},
     settings::{Settings, listed},
 };
 use bulkhead_contract::direct::Class;
+use bulkhead_ipc::edge::write::Failed;
 use std::{
     ffi::OsStr,
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
@@ -27,9 +29,33 @@ const WORTH_TRYING: Duration = Duration::from_secs(2);
 /// What Git is allowed to speak, whatever configuration says.
 pub(super) const PROTOCOLS: &str = "https:ssh:file";
 
+/// The other side of a remote that may be used.
+#[derive(Debug)]
+pub(super) struct Other {
+    /// How Git starts it.
+    pub(super) program: String,
+    /// Repositories that it is, where it is on this machine.
+    dirs: Vec<PathBuf>,
+}
+
+impl Other {
+    /// Sentences for what a Git that was ended has left there of a push: it arrives in a directory of its own.
+    pub(super) fn left(&self) -> Vec<String> {
+        self.dirs.iter().filter_map(|dir| leftover::unfinished(dir, Look::Brief)).collect()
+    }
+
+    /// The failure, with what there is at the other side now.
+    pub(super) fn told(&self, mut failed: Box<Failed>) -> Box<Failed> {
+        for dir in &self.dirs {
+            let sentences = leftover::now(dir, dir).into_iter().chain(leftover::unfinished(dir, Look::Long));
+            failed.reason.extend(sentences.map(|said| format!("\n{said}")));
+        }
+        failed
+    }
+}
+
 /// Refuses a remote that is none, or one whose settings lead elsewhere or name programs.
-/// How its other side is started comes back.
-pub(super) fn may_be_used(repo: &Repo<'_>, settings: &Settings, remote: &str, pushing: bool) -> Step<String> {
+pub(super) fn may_be_used(repo: &Repo<'_>, settings: &Settings, remote: &str, pushing: bool) -> Step<Other> {
     let of_remote = format!("remote.{remote}.");
     if settings.section("remote").all(|(key, _)| !key.starts_with(&of_remote)) {
         return Err(failed(
@@ -51,18 +77,19 @@ pub(super) fn may_be_used(repo: &Repo<'_>, settings: &Settings, remote: &str, pu
     if urls.lines().next().is_none() {
         return Err(failed(Class::NotFound, format!("The remote {} has no address.", shown(remote)), "Give it one."));
     }
-    let (mut near, mut far) = (false, false);
+    let (mut dirs, mut far) = (Vec::new(), false);
     for url in urls.lines() {
         match address(repo, url)? {
             None => far = true,
             Some(dir) => {
-                near = true;
                 if pushing {
                     has_no_hooks(repo, &dir)?;
                 }
+                dirs.push(dir);
             }
         }
     }
+    let near = !dirs.is_empty();
     if near && far {
         return refused(
             format!("The remote {} has addresses of directories and of hosts. Nothing was done.", shown(remote)),
@@ -70,7 +97,9 @@ pub(super) fn may_be_used(repo: &Repo<'_>, settings: &Settings, remote: &str, pu
         );
     }
     let program = if pushing { "git-receive-pack" } else { "git-upload-pack" };
-    Ok(if near { format!("GIT_CONFIG_PARAMETERS=\"{}\" {program}", NEAR.join(" ")) } else { program.to_owned() })
+    let program =
+        if near { format!("GIT_CONFIG_PARAMETERS=\"{}\" {program}", NEAR.join(" ")) } else { program.to_owned() };
+    Ok(Other { program, dirs })
 }
 
 /// What outranks the configuration of a repository on this machine while Git runs in it. Git passes nothing of ours to that
