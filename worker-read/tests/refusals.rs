@@ -6,8 +6,8 @@ mod support;
 
 use bulkhead_contract::failure::{ReadFailure, Reason};
 use bulkhead_ipc::edge::read::Ask;
-use std::{fs, os::unix::fs::symlink, path::Path, thread};
-use support::{Operator, command, git, shell, start};
+use std::{fs, os::unix::fs::symlink, path::Path};
+use support::{Operator, command, git, shell, start, without_rights};
 
 const SECRET: &str = "TOP-SECRET-CANARY";
 
@@ -113,19 +113,6 @@ fn what_discovery_passes_over_does_not_make_a_path_move() {
     let mut worker = start(&place.at("repo/empty"), &operator).expect("the repository above");
     shell(&place.at("repo/empty"), "git init -q");
     assert!(worker.try_ask(Ask::SelfProbe).is_none(), "a repository that came up is another one");
-}
-
-/// Runs `test` with the rights of a user to whom nothing belongs, where we are root; threads it starts have them too.
-fn without_rights<T: Send>(test: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| {
-        let limited = scope.spawn(|| {
-            if nix::unistd::geteuid().is_root() {
-                nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65_534));
-            }
-            test()
-        });
-        limited.join().expect("no panic")
-    })
 }
 
 #[test]

@@ -112,9 +112,12 @@ impl<'a> Disk<'a> {
                 Err(_) => return self.passed_over(NAME),
             }
         }
-        // a directory of that name has no rules, and those in the index do not count
-        if dir.is_some_and(|dir| dir.stat(NAME).is_ok_and(|stat| stat.kind == Kind::Dir)) {
-            return Some(Vec::new());
+        match dir.and_then(|dir| dir.stat(NAME).ok()).map(|stat| stat.kind) {
+            // a directory of that name has no rules, and those in the index do not count
+            Some(Kind::Dir) => return Some(Vec::new()),
+            // it is there, and our rights do not reach it
+            Some(Kind::File) => return self.passed_over(NAME),
+            _ => {}
         }
         let index = self.index.as_ref()?;
         let is_at = |&at: &usize| index.path(at).iter().cmp(self.prefix.iter().chain(NAME));

@@ -1,9 +1,10 @@
-//! Files of attributes that are too large to be read: what they say does not count, and answers say so.
+//! Files of attributes that are too large to be read, or that nobody lets us read: what they say does not count, and answers
+//! say so.
 //! Trust: test code.
 
 use crate::{
     answer, ask,
-    support::{Operator, git, shell, start},
+    support::{Operator, git, shell, start, without_rights},
 };
 use bulkhead_contract::results::Partial;
 use bulkhead_ipc::edge::{
@@ -70,4 +71,17 @@ fn a_file_of_attributes_that_is_too_large_is_named_by_diffs_between_commits() {
         assert_eq!(answers(&top), none, "{name} as long as one may be");
         fs::remove_file(&path).expect("ours");
     }
+}
+
+#[test]
+fn a_file_of_attributes_that_our_rights_do_not_reach_is_named() {
+    let temp = tempfile::tempdir().expect("a writable temporary directory");
+    let top = temp.path().canonicalize().expect("it is there");
+    shell(
+        &top,
+        "git init -q -b main; echo 1 > a.txt; git add .; git commit -qm one; echo 2 > a.txt; git add .; git commit -qm two
+         chmod -R a+rX .; echo '*.txt -diff' > .gitattributes; chmod 0 .gitattributes",
+    );
+    let wanted = Some("At least .gitattributes could not be read and was left out.".to_owned());
+    without_rights(|| assert_eq!(answers(&top), [wanted.clone(), wanted.clone(), wanted.clone()]));
 }

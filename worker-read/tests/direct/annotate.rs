@@ -3,7 +3,7 @@
 
 use crate::{
     ALL, direct_repository, recorded, refused,
-    support::{Operator, Worker, git, git_line, shell, start, try_git},
+    support::{Operator, Worker, git, git_line, shell, start, try_git, without_rights},
 };
 use bulkhead_contract::{failure::Reason, results::Annotated};
 use bulkhead_ipc::edge::{
@@ -254,6 +254,21 @@ fn attributes_that_are_too_large_to_be_read_are_told() {
     assert!(partial.details.contains(".gitattributes"), "{}", partial.details);
     // a version in a commit is as it is
     assert_eq!(annotated(&mut worker, "a.txt", Some("HEAD")).partial, None);
+}
+
+#[test]
+fn attributes_that_our_rights_do_not_reach_are_told() {
+    let (_keep, repo, worker) = recorded();
+    drop(worker);
+    shell(&repo, "chmod -R a+rX ..; echo '*.txt text eol=crlf' > .gitattributes; chmod 0 .gitattributes");
+    without_rights(|| {
+        let mut worker = start(&repo, &Operator::default()).expect("readable");
+        let partial = annotated(&mut worker, "a.txt", None).partial.expect("it is not known what they say");
+        assert_eq!(partial.details, "At least .gitattributes could not be read and was left out.");
+        // as the status of the file says
+        assert_eq!(worker.status().expect("readable").partial.map(|it| it.details), Some(partial.details));
+        assert_eq!(annotated(&mut worker, "a.txt", Some("HEAD")).partial, None);
+    });
 }
 
 #[test]

@@ -106,6 +106,19 @@ pub fn start(path: &Path, operator: &Operator) -> Result<Worker, ReadFailure> {
     }
 }
 
+/// Runs `test` with the rights of a user to whom nothing belongs, where we are root; threads it starts have them too.
+pub fn without_rights<T: Send>(test: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let limited = scope.spawn(|| {
+            if nix::unistd::geteuid().is_root() {
+                nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65_534));
+            }
+            test()
+        });
+        limited.join().expect("no panic")
+    })
+}
+
 impl Worker {
     /// Asks and waits; `None` where the worker says that the path has moved.
     pub fn try_ask(&mut self, ask: Ask) -> Option<Answer> {
