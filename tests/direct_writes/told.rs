@@ -3,7 +3,7 @@
 
 use crate::{World, git, support::direct::Served};
 use serde_json::{Value, json};
-use std::{fs, net::TcpListener};
+use std::{fs, io::Write as _, net::TcpListener};
 
 fn writing(world: &World) -> Served {
     Served::writing(&world.place, &world.repo, &["--timeout", "60"])
@@ -56,12 +56,38 @@ fn a_push_that_would_drop_commits_is_told_from_a_remote_that_is_away() {
         // all that was said, and no last line alone
         assert!(reason(&failure).contains("onnect") && reason(&failure).contains("127.0.0.1"), "{url}: {failure}");
         assert!(reason(&failure).contains("origin"), "{url}: {failure}");
+        // which ports the walls leave, for who looks for the cause there
+        let ports = reason(&failure).rsplit_once("no others: ").expect("they are named").1;
+        let mut ports = ports.trim_end_matches('.').split(", ");
+        assert!(ports.clone().any(|it| it == "53") && ports.any(|it| it == port.to_string()), "{url}: {failure}");
     }
     let nowhere = world.place.at("nowhere.git");
     world.git(&["remote", "set-url", "origin", nowhere.to_str().expect("places have UTF-8 paths")]);
     let failure = served.fails("repo_fetch", json!({}), "not_found");
     assert!(reason(&failure).contains("nowhere.git"), "{failure}");
     assert_eq!(served.value("repo_snapshot", json!({}))["operation"], "Clear");
+}
+
+#[test]
+fn more_remotes_than_are_opened_are_counted_and_the_first_is_named() {
+    let world = World::new();
+    let mut config = fs::OpenOptions::new().append(true).open(world.repo.join(".git/config")).expect("ours");
+    // `origin` is one of the 64 that are opened
+    for number in 1..66 {
+        writeln!(config, "[remote \"fork-{number}\"]\n\turl = ../fork-{number}.git").expect("ours");
+    }
+    let refs = world.git(&["for-each-ref"]);
+    let mut served = writing(&world);
+    for (tool, arguments) in [("repo_fetch", json!({})), ("repo_push", json!({"branch": "main"}))] {
+        let failure = served.fails(tool, arguments, "too_large");
+        let said = "There are 2 more, of which remote.fork-64.url is the first.";
+        assert!(reason(&failure).contains(said), "{tool}: {failure}");
+    }
+    assert_eq!(world.git(&["for-each-ref"]), refs);
+    for number in [64, 65] {
+        world.git(&["remote", "remove", &format!("fork-{number}")]);
+    }
+    assert_eq!(served.value("repo_fetch", json!({}))["fetched"], true);
 }
 
 #[test]

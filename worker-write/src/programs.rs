@@ -118,15 +118,12 @@ pub fn find(around: &Surroundings) -> Result<Programs, Unfit> {
     let network_files: Vec<_> = network_files.difference(&files).map(bytes).collect();
     let (mut shared, mut network_shared) = (there(SHARED), there(NETWORK_SHARED));
     shared.sort();
-    let mut network_ports = Vec::new();
+    let mut configs = vec![PathBuf::from("/etc/ssh/ssh_config")];
     if let Some(ssh) = around.home.as_ref().map(|home| home.join(".ssh")) {
         network_shared.extend(ssh.canonicalize().ok().filter(|dir| dir.is_dir()).map(|dir| bytes(&dir)));
-        network_ports.extend(ports(&ssh.join("config")));
+        configs.push(ssh.join("config"));
     }
-    network_ports.extend(ports(Path::new("/etc/ssh/ssh_config")));
-    network_ports.sort_unstable();
-    network_ports.dedup();
-    network_ports.truncate(MAX_PORTS);
+    let (network_ports, ports_left_out) = ports(&configs);
     let agent = around.agent.as_ref().and_then(|socket| socket.canonicalize().ok());
     let time_zone = around
         .time_zone
@@ -142,6 +139,7 @@ pub fn find(around: &Surroundings) -> Result<Programs, Unfit> {
         network_shared,
         ssh_agent: agent.map(|socket| bytes(&socket)),
         network_ports,
+        ports_left_out,
         time_zone,
     })
 }
@@ -314,16 +312,20 @@ fn name_services(files: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     named.filter_map(|word| dir.join(format!("libnss_{word}.so.2")).canonicalize().ok()).collect()
 }
 
-/// The ports that a configuration of ssh names.
-fn ports(config: &Path) -> Vec<u16> {
-    let mut text = Vec::new();
-    let _ = fs::File::open(config).map(|file| file.take(MAX_CONFIG).read_to_end(&mut text));
-    let text = String::from_utf8_lossy(&text);
-    let words = text.lines().filter_map(|line| line.trim().split_once([' ', '\t', '=']));
-    words
-        .filter(|(key, _)| key.eq_ignore_ascii_case("port"))
-        .filter_map(|(_, value)| value.trim_matches([' ', '\t', '=', '"']).parse().ok())
-        .collect()
+/// The ports that configurations of ssh name, and whether there may be others.
+fn ports(configs: &[PathBuf]) -> (Vec<u16>, bool) {
+    let (mut ports, mut more) = (BTreeSet::new(), false);
+    for config in configs {
+        let mut text = Vec::new();
+        let _ = fs::File::open(config).map(|file| file.take(MAX_CONFIG + 1).read_to_end(&mut text));
+        more |= text.len() as u64 > MAX_CONFIG;
+        let text = String::from_utf8_lossy(&text);
+        let words = text.lines().filter_map(|line| line.trim().split_once([' ', '\t', '=']));
+        let named = words.filter(|(key, _)| key.eq_ignore_ascii_case("port"));
+        ports.extend(named.filter_map(|(_, value)| value.trim_matches([' ', '\t', '=', '"']).parse::<u16>().ok()));
+    }
+    more |= ports.len() > MAX_PORTS;
+    (ports.into_iter().take(MAX_PORTS).collect(), more)
 }
 
 /// Those that are there, links resolved.
@@ -446,7 +448,16 @@ mod tests {
         let keep = tempfile::tempdir().expect("a directory");
         let config = keep.path().join("config");
         fs::write(&config, "Host a\n  Port 2222\nHost b\n  port=\"443\"\n  PortX 9\nPort none\n").expect("a file");
-        assert_eq!(ports(&config), [2222, 443]);
-        assert_eq!(ports(&keep.path().join("none")), Vec::<u16>::new());
+        let none = keep.path().join("none");
+        assert_eq!(ports(&[config.clone(), none.clone()]), (vec![443, 2222], false));
+        assert_eq!(ports(&[none]), (Vec::new(), false));
+        let cut = |text: String| {
+            fs::write(&config, text).expect("a file");
+            ports(std::slice::from_ref(&config)).1
+        };
+        let long = usize::try_from(MAX_CONFIG).expect("memory");
+        assert!(!cut("#".repeat(long)) && cut("#".repeat(long + 1)));
+        let many = |count: usize| (0..count).map(|number| format!("Port {}\n", 1_000 + number)).collect();
+        assert!(!cut(many(MAX_PORTS)) && cut(many(MAX_PORTS + 1)));
     }
 }

@@ -3,6 +3,7 @@
 //! among what the operator allows.
 
 use crate::{
+    failure::shown,
     git::{Git, NotRun, path},
     text::{self, Unread},
 };
@@ -40,8 +41,10 @@ pub struct Remotes {
     pub paths: Vec<PathBuf>,
     /// TCP ports of those that are reached over a network.
     pub ports: Vec<u16>,
-    /// There are more than [`MAX_REMOTES`] of either.
-    pub more: bool,
+    /// There are more than [`MAX_REMOTES`] of either: the address that is left out first, by its key, and how many are.
+    pub left_out: Option<(String, usize)>,
+    /// There are more addresses than were listed.
+    pub cut: bool,
 }
 
 /// All that the operator allows: what the process is confined to before it looks at anything.
@@ -236,17 +239,18 @@ impl Remotes {
             let run = git.run(words.into_iter().chain(pattern), None)?;
             for entry in run.stdout.split(|byte| *byte == 0) {
                 let entry = String::from_utf8_lossy(entry);
-                if let Some((_, url)) = entry.split_once('\n') {
-                    remotes.add(url);
+                if let Some((key, url)) = entry.split_once('\n') {
+                    remotes.add(key, url);
                 }
             }
-            remotes.more |= run.cut;
+            remotes.cut |= run.cut;
         }
         Ok(remotes)
     }
 
-    /// Adds what a remote's address leads to. Addresses of other kinds lead nowhere: Git is told not to follow them.
-    pub fn add(&mut self, url: &str) {
+    /// Adds what the address at a key of the configuration leads to. Addresses of other kinds lead nowhere: Git is told not to
+    /// follow them.
+    pub fn add(&mut self, key: &str, url: &str) {
         let (path, port) = match url.split_once("://") {
             Some(("https", rest)) => (None, port(rest, 443)),
             Some(("ssh" | "git+ssh" | "ssh+git", rest)) => (None, port(rest, 22)),
@@ -260,12 +264,32 @@ impl Remotes {
         };
         let path = path.map(PathBuf::from).filter(|path| !self.paths.contains(path));
         let port = port.filter(|port| !self.ports.contains(port));
-        self.more |= path.is_some() && self.paths.len() == MAX_REMOTES;
-        self.more |= port.is_some() && self.ports.len() == MAX_REMOTES;
-        if !self.more {
+        let full =
+            path.is_some() && self.paths.len() == MAX_REMOTES || port.is_some() && self.ports.len() == MAX_REMOTES;
+        if full {
+            self.left_out.get_or_insert_with(|| (key.to_owned(), 0)).1 += 1;
+        } else {
             self.paths.extend(path);
             self.ports.extend(port);
         }
+    }
+
+    /// Why not all of them can be opened, if so.
+    #[must_use]
+    pub fn too_many(&self) -> Option<String> {
+        let said = match &self.left_out {
+            Some((key, count)) => format!(
+                "{} {count} more, of which {} is the first.",
+                if self.cut { "There are at least" } else { "There are" },
+                shown(key)
+            ),
+            None if self.cut => "There are more than can be listed.".to_owned(),
+            None => return None,
+        };
+        Some(format!(
+            "The repository's remotes name more than {MAX_REMOTES} directories or ports, and no more are opened for a fetch or a \
+             push. {said} Nothing was done."
+        ))
     }
 }
 
@@ -291,7 +315,7 @@ mod tests {
     fn an_address_gives_a_port_or_a_path_or_nothing() {
         let of = |url: &str| {
             let mut remotes = Remotes::default();
-            remotes.add(url);
+            remotes.add("remote.x.url", url);
             (remotes.paths.pop(), remotes.ports.pop())
         };
         let path = |text: &str| (Some(PathBuf::from(text)), None);
@@ -319,15 +343,24 @@ mod tests {
     fn remotes_are_counted_once_each_and_never_left_out_in_silence() {
         let mut remotes = Remotes::default();
         for number in 0..MAX_REMOTES {
-            remotes.add(&format!("/srv/{number}"));
-            remotes.add(&format!("https://host{number}.example/x"));
-            remotes.add("git@example.org:x");
+            remotes.add("remote.a.url", &format!("/srv/{number}"));
+            remotes.add("remote.b.url", &format!("https://host{number}.example/x"));
+            remotes.add("remote.c.url", "git@example.org:x");
         }
-        assert_eq!((remotes.paths.len(), &remotes.ports[..], remotes.more), (MAX_REMOTES, &[443, 22][..], false));
-        remotes.add("/srv/0");
-        assert!(!remotes.more);
-        remotes.add("/srv/one/more");
-        assert!(remotes.more && remotes.paths.len() == MAX_REMOTES);
+        assert_eq!((remotes.paths.len(), &remotes.ports[..], remotes.too_many()), (MAX_REMOTES, &[443, 22][..], None));
+        remotes.add("remote.d.url", "/srv/0");
+        assert_eq!(remotes.too_many(), None);
+        remotes.add("remote.e.url", "/srv/one/more");
+        remotes.add("remote.f.pushurl", "/srv/two/more");
+        // there is room for what is of the other kind
+        remotes.add("remote.g.url", "ssh://h:2222/x");
+        assert_eq!((remotes.paths.len(), &remotes.ports[..]), (MAX_REMOTES, &[443, 22, 2222][..]));
+        let said = remotes.too_many().expect("there are more");
+        assert!(said.contains("There are 2 more, of which remote.e.url is the first."), "{said}");
+        remotes.cut = true;
+        assert!(remotes.too_many().is_some_and(|said| said.contains("at least 2 more")));
+        remotes.left_out = None;
+        assert!(remotes.too_many().is_some_and(|said| said.contains("more than can be listed")));
     }
 
     #[cfg(unix)]
@@ -382,7 +415,7 @@ mod tests {
         let remotes = Remotes {
             paths: ["../bare", "../../out/bare.git", "../way-out/bare.git", "../none"].map(PathBuf::from).to_vec(),
             ports: vec![443],
-            more: false,
+            ..Remotes::default()
         };
         let bare = base.join("in/bare.git");
         let (changed, read, ports) = added(&Operation::Fetch, &remotes);

@@ -2,9 +2,10 @@
 //! Trust: the supervisor may be taken over: it chooses the question, never the repository, the programs or the roots.
 
 use crate::{
+    failure::bounded,
     git::{Git, NotRun},
     jail::Jail,
-    reach::{self, MAX_REMOTES, Remotes},
+    reach::{self, Remotes},
 };
 use bulkhead_contract::{direct::Class, isolation::Demand};
 use bulkhead_ipc::{
@@ -13,7 +14,7 @@ use bulkhead_ipc::{
     desk::{Desk, Wanted},
     edge::{
         errand::{ErrandCall, FromErrand},
-        write::{Allowed, Failed, Init, Operation, Outcome, ToWrite},
+        write::{Allowed, Failed, Init, MAX_REASON, Operation, Outcome, ToWrite},
     },
 };
 use std::{
@@ -120,20 +121,25 @@ impl Writer {
         }
         let none = Remotes::default();
         let reach = reach::of(&self.allowed, &call.ask, self.network, remotes.as_ref().unwrap_or(&none));
+        let ports = reach.ports.clone();
         if !self.finish(id, reach)? {
             return Ok(());
         }
-        let mut outcome = match remotes {
-            Ok(remotes) if remotes.more => refused(
+        let mut outcome = match remotes.map(|remotes| remotes.too_many()) {
+            Ok(Some(many)) => refused(
                 Class::TooLarge,
-                format!(
-                    "The repository's remotes name more than {MAX_REMOTES} directories or ports. Nothing was done."
-                ),
-                "Take remotes out that are not needed, or do it with Git itself.",
+                many,
+                "Take remotes out that are not needed, or do it with Git itself; repo_remotes lists them.",
             ),
-            Ok(_) => (self.perform)(&call.ask, &self.allowed, &git),
+            Ok(None) => (self.perform)(&call.ask, &self.allowed, &git),
             Err(why) => failed(&why),
         };
+        if let Outcome::Failed(failed) = &mut outcome
+            && failed.class == Class::Network
+        {
+            let said = open(&ports, self.allowed.programs.ports_left_out);
+            failed.reason = bounded(std::mem::take(&mut failed.reason), MAX_REASON - said.chars().count()) + &said;
+        }
         match &mut outcome {
             Outcome::Done(done) => done.ran = git.ran(),
             Outcome::Failed(failed) => failed.ran = git.ran(),
@@ -143,6 +149,25 @@ impl Writer {
         let rest = self.desk.borrow_mut().wanted();
         rest.map(drop)
     }
+}
+
+/// Which ports the walls leave, as the end of a reason: a host that was not reached may have been at another.
+fn open(ports: &[u16], left_out: bool) -> String {
+    let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
+    let mut said = match ports.is_empty() {
+        true => "\nNo TCP port is meant to be open to this Git.".to_owned(),
+        false => format!(
+            "\nOf TCP ports, those in the remotes' addresses and in the operator's own ssh configuration are meant to be open to \
+             this Git, and no others: {}.",
+            ports.join(", ")
+        ),
+    };
+    if left_out {
+        said.push_str(
+            " That configuration is longer than is read of it, or names more ports than are opened, so that some are missing.",
+        );
+    }
+    said
 }
 
 /// What a call comes to that ended before anything was carried out.

@@ -151,6 +151,8 @@ pub struct Programs {
     pub ssh_agent: Option<Vec<u8>>,
     /// Ports that fetch and push may connect to besides those of the remotes: what the operator's ssh configuration names.
     pub network_ports: Vec<u16>,
+    /// That configuration may name others: not all of it was read, or not all of them are opened.
+    pub ports_left_out: bool,
     /// The operator's `TZ`, so that commits have the hour that the operator's own have.
     pub time_zone: Option<String>,
 }
