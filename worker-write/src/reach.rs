@@ -3,7 +3,6 @@
 //! among what the operator allows.
 
 use crate::{
-    failure::shown,
     git::{Git, NotRun, path},
     text::{self, Unread},
 };
@@ -281,7 +280,7 @@ impl Remotes {
             Some((key, count)) => format!(
                 "{} {count} more, of which {} is the first.",
                 if self.cut { "There are at least" } else { "There are" },
-                shown(key)
+                key.escape_debug().take(200).collect::<String>()
             ),
             None if self.cut => "There are more than can be listed.".to_owned(),
             None => return None,
