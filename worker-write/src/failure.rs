@@ -1,6 +1,7 @@
 //! How an operation fails: the kind, all of the reason, what to do next.
 //! Trust: what Git said may hold anything that a repository or a remote put there; it is shown, bounded, never obeyed.
 
+pub(crate) use crate::bounded::bounded;
 use crate::git::{NotRun, Run};
 use bulkhead_contract::direct::Class;
 use bulkhead_ipc::edge::write::{Failed, MAX_REASON};
@@ -91,16 +92,6 @@ pub(crate) fn said(run: &Run) -> String {
     }
     kept.truncate(kept.trim_end().len());
     bounded(kept, MAX_SAID)
-}
-
-/// A text within a limit, in characters; what is missing is said.
-pub(crate) fn bounded(text: String, most: usize) -> String {
-    let total = text.chars().count();
-    if total <= most {
-        return text;
-    }
-    let end = format!("… [{total} characters in all]");
-    text.chars().take(most.saturating_sub(end.chars().count())).chain(end.chars()).collect()
 }
 
 /// Names for a sentence: the first few, and how many there are.

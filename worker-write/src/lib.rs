@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod asked;
+mod bounded;
 #[cfg(unix)]
 mod call;
 pub mod git;

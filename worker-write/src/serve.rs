@@ -2,7 +2,7 @@
 //! Trust: the supervisor may be taken over: it chooses the question, never the repository, the programs or the roots.
 
 use crate::{
-    failure::bounded,
+    bounded::bounded,
     git::{Git, NotRun},
     jail::Jail,
     reach::{self, Remotes},
