@@ -3,7 +3,7 @@
 //! Trust: test code; programs of the fetch are stopped, which is as deaf as a program gets.
 
 use crate::{
-    World,
+    World, git,
     support::{
         dice::Dice,
         direct::Served,
@@ -136,9 +136,12 @@ impl Far {
 
 /// Gives a repository the branch `far`, of [`FILES`] files.
 pub fn far_in(world: &World, repository: &Path) {
+    // to look for what can be made smaller would take most of the time
+    for (key, value) in [("core.compression", "0"), ("core.bigFileThreshold", "1")] {
+        git(&world.place, repository, &["config", key, value]);
+    }
     let mut import = world.place.command("git");
-    import.current_dir(repository).args(["-c", "core.compression=0", "-c", "core.bigFileThreshold=1"]);
-    import.args(["fast-import", "--quiet"]).stdin(Stdio::piped());
+    import.current_dir(repository).args(["fast-import", "--quiet"]).stdin(Stdio::piped());
     let mut import = import.spawn().expect("git is installed");
     {
         let mut to = import.stdin.take().expect("it is a pipe");
