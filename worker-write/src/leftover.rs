@@ -150,7 +150,7 @@ fn locked(found: &[Leftover]) -> Box<Failed> {
         Class::Locked,
         format!("Git has left lock files, or a running Git holds them: {}. Nothing was done.", named(&names)),
         "If no other Git runs in this repository or in another working tree of it (a commit whose editor is open is one), \
-         delete exactly these files and try again; this server never removes a lock.",
+         delete exactly these files, or ask the operator to, and try again; this server never removes a lock.",
     )
 }
 
