@@ -9,9 +9,12 @@ use bulkhead_ipc::edge::write::{Operation, Outcome};
 use bulkhead_worker_write::{git::Git, guard::Guard, leftover, lock, operations::perform};
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        process::CommandExt,
+    },
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
     time::{Duration, Instant, SystemTime},
 };
 use support::{Bench, checkout, commit};
@@ -26,13 +29,16 @@ fn a_lock_file_of_a_git_that_was_killed_is_named_and_never_removed() {
     // an editor that does not end: the commit holds the index meanwhile
     let mut command = bench.git_command();
     command.args(["-c", "core.editor=sleep 600 #", "commit", "-q", "-a"]).env_remove("GIT_EDITOR");
-    let mut git = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("git runs");
+    command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut git = command.spawn().expect("git runs");
     let lock = bench.git_dir().join("index.lock");
     let until = Instant::now() + PATIENCE;
     while !lock.exists() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
-    git.kill().expect("it runs");
+    // the editor too, which is nobody's afterwards
+    let group = format!("-{}", git.id());
+    assert!(Command::new("kill").args(["-KILL", "--", &group]).status().expect("kill is there").success());
     git.wait().expect("it ended");
     assert!(lock.exists());
 
@@ -266,7 +272,7 @@ fn a_git_that_hangs_is_ended_with_the_call() {
     // what stands in a file's place at the top is refused before anything runs
     fs::remove_file(bench.git_dir().join("info/exclude")).expect("git makes one");
     let top = bench.git_dir().join("info/exclude");
-    assert!(std::process::Command::new("mkfifo").arg(&top).status().expect("mkfifo is there").success());
+    assert!(Command::new("mkfifo").arg(&top).status().expect("mkfifo is there").success());
     bench.write("a.txt", "mine\n");
     let Outcome::Failed(refused) = bench.perform_within(&commit(&["a.txt"], "x"), PATIENCE) else { panic!("a pipe") };
     assert_eq!(refused.class, Class::Unusable, "{refused:#?}");
@@ -274,7 +280,7 @@ fn a_git_that_hangs_is_ended_with_the_call() {
     // beneath it Git meets the pipe itself
     bench.write("beneath/file", "untracked\n");
     let fifo = bench.at("beneath/.gitignore");
-    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo is there");
+    let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo is there");
     assert!(made.success());
     let begun = Instant::now();
     let Outcome::Failed(failed) = bench.perform_within(&commit(&["a.txt"], "x"), Duration::from_secs(2)) else {
