@@ -40,7 +40,7 @@ fn main() -> ExitCode {
                 Ok(settled) => settled,
                 Err(code) => return code,
             };
-            match options::settle_on(&flags, Surface::Review) {
+            match options::settle_on(&flags, Surface::Review, &[]) {
                 Ok(options) => (options, command),
                 Err(e) => return refuse(&e.to_string()),
             }

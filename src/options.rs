@@ -49,14 +49,15 @@ pub struct Options {
 #[error("{0}")]
 pub struct Unusable(String);
 
-/// Settles flags, then environment, then defaults.
+/// Settles flags, then environment, then defaults. `served`: directories of the one repository that is served, which are
+/// allowed whatever the roots are.
 ///
 /// # Errors
 /// One sentence that names the flag or variable and what it accepts.
-pub fn settle_on(flags: &Flags, surface: Surface) -> Result<Options, Unusable> {
+pub fn settle_on(flags: &Flags, surface: Surface, served: &[PathBuf]) -> Result<Options, Unusable> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let cwd = std::env::current_dir().ok();
-    let ceiling = roots::settle(&flags.roots, cwd.as_deref(), home.as_deref());
+    let ceiling = roots::settle(&flags.roots, cwd.as_deref(), home.as_deref()).with(served);
     let demand = demand(flags)?;
     let RunDirs { own: run_dir, settings: run_dirs, mut complaints } =
         run_dir::settle(flags.run_dir.as_deref(), cwd.as_deref(), home.as_deref()).map_err(Unusable)?;

@@ -7,6 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The source where nobody named one.
+const DEFAULT: &str = "default";
+
 /// The ceiling, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ceiling {
@@ -36,7 +39,26 @@ pub fn settle(flags: &[PathBuf], cwd: Option<&Path>, home: Option<&OsStr>) -> Ce
          with --root"
             .to_owned()
     });
-    Ceiling { directories: outermost(directories), source: "default".to_owned(), invalid }
+    Ceiling { directories: outermost(directories), source: DEFAULT.to_owned(), invalid }
+}
+
+impl Ceiling {
+    /// With directories that are allowed whatever else is: those of the one repository that the operator has served. A default
+    /// that came to nothing is none then; a list that cannot be used stays one.
+    #[must_use]
+    pub fn with(mut self, besides: &[PathBuf]) -> Self {
+        if besides.is_empty() || self.invalid.is_some() && self.source != DEFAULT {
+            return self;
+        }
+        self.invalid = None;
+        for directory in besides {
+            match usable(directory) {
+                Ok(directory) => self.directories.push(directory),
+                Err(why) => return Self { directories: Vec::new(), invalid: Some(why), ..self },
+            }
+        }
+        Self { directories: outermost(self.directories), ..self }
+    }
 }
 
 fn named(roots: Vec<PathBuf>, source: &str) -> Ceiling {
@@ -67,7 +89,9 @@ fn usable(root: &Path) -> Result<PathBuf, String> {
     if canonical.parent().is_none() {
         return Err(format!("root {shown:?} is the file system's root, which is never accepted; name the directories"));
     }
-    if ["/proc", "/sys", "/dev"].iter().any(|kernel| canonical.starts_with(kernel)) {
+    // shared memory is a disk of everybody's, which tests and builds like for its speed
+    let is_memory = canonical.starts_with("/dev/shm");
+    if !is_memory && ["/proc", "/sys", "/dev"].iter().any(|kernel| canonical.starts_with(kernel)) {
         return Err(format!("root {shown:?} is the kernel's own, where no repositories are"));
     }
     if !canonical.is_dir() {
@@ -146,6 +170,31 @@ mod tests {
         }
         let got = settle(&named, Some(&base), None);
         assert_eq!(got.directories, [base.join("a")]);
+    }
+
+    #[test]
+    fn what_is_served_is_allowed_beside_a_list_and_beside_a_default_that_came_to_nothing() {
+        let (_temp, base) = tree(&["a", "served/.git"]);
+        let served = [base.join("served"), base.join("served/.git")];
+        let beside = settle(&[base.join("a")], Some(&base), None).with(&served);
+        assert_eq!((beside.directories, beside.invalid), (vec![base.join("a"), base.join("served")], None));
+        let alone = settle(&[], Some(&base), None);
+        assert!(alone.invalid.is_some() && alone.clone().with(&[]).invalid.is_some());
+        let alone = alone.with(&served);
+        assert_eq!((alone.directories, alone.invalid), (vec![base.join("served")], None));
+        // what the operator named and cannot be used is not put right by what is served, nor the other way round
+        let mistyped = settle(&[base.join("missing")], Some(&base), None).with(&served);
+        assert!(mistyped.invalid.is_some() && mistyped.directories.is_empty());
+        let nowhere = settle(&[base.join("a")], Some(&base), None).with(&[PathBuf::from("/proc/self")]);
+        assert!(nowhere.invalid.is_some() && nowhere.directories.is_empty());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn shared_memory_is_a_place_like_others() {
+        let there = tempfile::tempdir_in("/dev/shm").expect("every Linux that tests run on has it");
+        let got = settle(&[there.path().to_owned()], None, None);
+        assert_eq!((got.directories, got.invalid), (vec![there.path().to_owned()], None));
     }
 
     #[test]

@@ -133,15 +133,19 @@ fn options(program: &'static str, words: &Words, mut shared: cli::Flags) -> Resu
     };
     let (root, cwd) = (text(&served.root)?, text(&served.cwd)?);
     // what is read: this repository, and what the operator names besides
+    let own = [&served.root, &served.git_dir, &served.common_dir].map(Clone::clone);
     if words.surface == Surface::Direct {
-        let own = [&served.root, &served.git_dir, &served.common_dir];
-        shared.roots = own.into_iter().chain(&roots).cloned().collect();
+        shared.roots = own.iter().chain(&roots).cloned().collect();
     }
     shared.deadline = Some(match words.timeout {
         0 => NO_TIMEOUT,
         seconds => seconds.clamp(LEAST_TIMEOUT, NO_TIMEOUT),
     });
-    let mut options = options::settle_on(&shared, words.surface).map_err(|e| e.to_string())?;
+    let mut options = options::settle_on(&shared, words.surface, &own).map_err(|e| e.to_string())?;
+    // a server whose reads are all refused must not write either
+    if let Some(why) = &options.ceiling.invalid {
+        return Err(format!("the repository of --repo cannot be served: {why}"));
+    }
     let bytes = |number: u64| (number > 0).then(|| usize::try_from(number).unwrap_or(usize::MAX));
     options.inits.write = writes::settle(options.inits.write, words, &served, &roots, options.run_dir.as_deref())?;
     options.settings.direct = direct::Settings {

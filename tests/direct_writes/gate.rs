@@ -58,6 +58,20 @@ fn an_open_gate_is_open_for_what_is_named() {
     assert_eq!(world.git(&["rev-parse", "x"]), world.git(&["rev-parse", "HEAD"]));
 }
 
+/// What a server refuses to read it must not write, and the other way round.
+#[test]
+fn what_is_served_is_read_and_written_whatever_roots_there_are_besides() {
+    let world = World::new();
+    identity(&world.place);
+    let elsewhere = world.place.directory("elsewhere");
+    let both = ["--surface", "both", "--toolsets", "repo,write", "--allow-write", "--root"];
+    let start = Start::new(&world.place).arguments(&both).argument(elsewhere);
+    let mut served = Served(start.argument("--repo").argument(&world.repo).spawn());
+    served.value("repo_current_branch", json!({}));
+    served.value("repo_create_branch", json!({"name": "x"}));
+    assert_eq!(world.git(&["rev-parse", "x"]), world.git(&["rev-parse", "HEAD"]));
+}
+
 #[test]
 fn the_list_shows_gated_tools_unless_the_operator_hides_them() {
     let world = World::new();
