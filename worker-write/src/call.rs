@@ -107,12 +107,16 @@ impl<'r, 'a> Call<'r, 'a> {
 
     /// Runs it; anything but success is this failure.
     pub(crate) fn all(self, sentence: &str) -> Step<Vec<u8>> {
-        let run = self.run()?;
-        match run.code {
-            Some(0) if run.cut => Err(too_much()),
-            Some(0) => Ok(run.stdout),
-            _ => Err(git_failed(sentence, &run)),
-        }
+        whole(self.run()?, sentence)
+    }
+}
+
+/// What a run wrote, all of it; anything but success is this failure.
+pub(crate) fn whole(run: Run, sentence: &str) -> Step<Vec<u8>> {
+    match run.code {
+        Some(0) if run.cut => Err(too_much()),
+        Some(0) => Ok(run.stdout),
+        _ => Err(git_failed(sentence, &run)),
     }
 }
 

@@ -2,8 +2,9 @@
 //! Trust: written by anybody; keys and values are compared, shown and overruled, never followed.
 
 use crate::{
-    call::Call,
-    failure::{Step, failed, refused, shown},
+    call::{self, Call},
+    failure::{Step, failed, not_run, refused, shown},
+    git::Begun,
     repo::{Repo, fields, lossy},
     standing,
     text::Unread,
@@ -63,6 +64,17 @@ pub(crate) struct Settings {
     own: Vec<(String, String)>,
 }
 
+/// Settings that Git is about to tell.
+pub(crate) struct Reading<'a>(Begun<'a>);
+
+impl Reading<'_> {
+    /// Waits for them.
+    pub(crate) fn ended(self) -> Step<Settings> {
+        let run = self.0.ended().map_err(|why| not_run(&why))?;
+        call::whole(run, "The repository's configuration could not be read.").map(|listing| Settings::listed(&listing))
+    }
+}
+
 impl Settings {
     /// Refuses where they would be taken from files that are not the repository's; nothing but Git's parser of single files
     /// has read them before.
@@ -73,19 +85,21 @@ impl Settings {
         Ok(())
     }
 
-    /// Reads them.
-    pub(crate) fn read(repo: &Repo<'_>) -> Step<Self> {
-        let listing = repo
-            .call(["config", "--list", "-z", "--show-scope", "--includes"])
-            .all("The repository's configuration could not be read.")?;
+    /// Has Git begin to read them.
+    pub(crate) fn begin<'a>(repo: &Repo<'a>) -> Step<Reading<'a>> {
+        repo.call(["config", "--list", "-z", "--show-scope", "--includes"]).begin().map(Reading)
+    }
+
+    /// Of what Git lists.
+    fn listed(listing: &[u8]) -> Self {
         let mut own = Vec::new();
-        let mut all = fields(&listing);
+        let mut all = fields(listing);
         while let (Some(scope), Some(setting)) = (all.next(), all.next()) {
             if matches!(scope, b"local" | b"worktree") {
                 own.push(split(setting));
             }
         }
-        Ok(Self { own })
+        Self { own }
     }
 
     /// Of these settings.

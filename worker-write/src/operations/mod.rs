@@ -52,10 +52,13 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
     place::as_it_was(repo)?;
     leftover::none(&repo.git_dir, &repo.common_dir, matches!(operation, Operation::Continue))?;
     Settings::are_its_own(repo)?;
+    let settings = Settings::begin(repo)?;
     if matches!(operation, Operation::Commit { .. } | Operation::Checkout { .. }) {
         restore::begin_to_list(repo)?;
     }
-    let settings = Settings::read(repo)?;
+    // while Git reads; what goes well leaves nothing unfinished beyond what was there
+    let unfinished = leftover::unfinished(&repo.common_dir, Look::Brief);
+    let settings = settings.ended()?;
     repo.git.yield_to(|key| settings.get(key).is_some());
     repo.hooks = Hooks::of(repo, &settings)?;
     repo.store = Store::open(&settings, &repo.common_dir).map(Rc::new);
@@ -69,7 +72,7 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
         (Ok(mut done), Ok(())) => {
             done.state = done.state.or_else(|| Some(repo.state()));
             done.restore_point = repo.point.take();
-            done.notes.extend(leftover::unfinished(&repo.common_dir, Look::Brief));
+            done.notes.extend(unfinished);
             Ok(done)
         }
         (Err(failed), Ok(())) => Err(failed),
