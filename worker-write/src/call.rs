@@ -79,14 +79,7 @@ impl<'r, 'a> Call<'r, 'a> {
 
     /// Runs it, and takes what it wrote, all of it, where it succeeded.
     pub(crate) fn output(self) -> Step<Option<Vec<u8>>> {
-        let run = self.run()?;
-        match run.code {
-            Some(0) if run.cut => Err(too_much()),
-            Some(0) => Ok(Some(run.stdout)),
-            // no answer is not the answer no
-            _ if run.signal.is_some() => Err(git_failed("A question to Git was not answered.", &run)),
-            _ => Ok(None),
-        }
+        output(self.run()?)
     }
 
     /// The first line of that, as text; `None` where there is none.
@@ -108,6 +101,17 @@ impl<'r, 'a> Call<'r, 'a> {
     /// Runs it; anything but success is this failure.
     pub(crate) fn all(self, sentence: &str) -> Step<Vec<u8>> {
         whole(self.run()?, sentence)
+    }
+}
+
+/// What a run wrote, all of it, where it succeeded.
+pub(crate) fn output(run: Run) -> Step<Option<Vec<u8>>> {
+    match run.code {
+        Some(0) if run.cut => Err(too_much()),
+        Some(0) => Ok(Some(run.stdout)),
+        // no answer is not the answer no
+        _ if run.signal.is_some() => Err(git_failed("A question to Git was not answered.", &run)),
+        _ => Ok(None),
     }
 }
 

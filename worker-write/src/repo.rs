@@ -2,8 +2,8 @@
 //! Trust: every output is parsed as data; names that are not UTF-8 are told lossily and never passed back.
 
 use crate::{
-    call::Call,
-    failure::{Step, failed, refused},
+    call::{self, Call},
+    failure::{Step, failed, not_run, refused},
     git::{Begun, Git},
     hooks::Hooks,
     standing,
@@ -208,25 +208,24 @@ impl<'a> Repo<'a> {
         self.call(["update-index", "-q", "--refresh"]).run().map(drop)
     }
 
-    /// Tracked paths whose contents in index or working tree differ from HEAD's, whatever the times of files say.
-    pub(crate) fn differing(&self, head: &Head, paths: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
+    /// Begins to ask which tracked paths differ from HEAD in the working tree, beneath these paths or all of them.
+    pub(crate) fn begin_to_compare(&self, head: &Head, paths: Vec<Vec<u8>>) -> Step<Comparing<'a>> {
         let base = match &head.commit {
             Some(commit) => commit.clone(),
             None => self.empty_tree()?,
         };
-        let mut differing = Vec::new();
-        for batch in batches(paths) {
-            // compares what differs by its time alone, and writes no index for that
-            let call = self.call(["diff", "--name-only", "-z", "-O/dev/null", "--no-relative"]);
-            let call = call.global("-c").global("diff.autoRefreshIndex=true").args(COMPARED).arg(&base).arg("--");
-            let Some(listing) = call.paths(batch).output()? else {
-                // settings of how differences are shown can be wrong, and stop this one; the other does not read them
-                self.refresh()?;
-                return self.changed(head, paths);
-            };
-            differing.extend(fields(&listing).map(<[u8]>::to_vec));
+        let mut begun = Vec::new();
+        // what is named by so many arguments that Git runs more than once takes its time in any case
+        if let [all] = batches(&paths)[..] {
+            begun.push(self.comparison(&base, all).begin()?);
         }
-        Ok(differing)
+        Ok(Comparing { head: head.clone(), base, paths, begun })
+    }
+
+    /// Compares what differs by its time alone, and writes no index for that.
+    fn comparison<'r>(&'r self, base: &str, paths: &[Vec<u8>]) -> Call<'r, 'a> {
+        let call = self.call(["diff", "--name-only", "-z", "-O/dev/null", "--no-relative"]);
+        call.global("-c").global("diff.autoRefreshIndex=true").args(COMPARED).arg(base).arg("--").paths(paths)
     }
 
     /// Tracked paths whose state in index or working tree differs from HEAD, or may do so by the times of files.
@@ -408,6 +407,34 @@ impl Entry {
         let mut facts = facts.split(' ');
         let (mode, id, stage) = (facts.next()?, facts.next()?, facts.next()?);
         Some(Self { mode: mode.to_owned(), id: id.to_owned(), stage: stage.parse().ok()?, path: path.to_vec() })
+    }
+}
+
+/// A comparison with HEAD that goes on.
+pub(crate) struct Comparing<'a> {
+    head: Head,
+    base: String,
+    paths: Vec<Vec<u8>>,
+    begun: Vec<Begun<'a>>,
+}
+
+impl<'a> Comparing<'a> {
+    /// Waits for it: the paths that differ.
+    pub(crate) fn ended(mut self, repo: &Repo<'a>) -> Step<Vec<Vec<u8>>> {
+        let mut differing = Vec::new();
+        for batch in batches(&self.paths) {
+            let begun = match self.begun.pop() {
+                Some(begun) => begun,
+                None => repo.comparison(&self.base, batch).begin()?,
+            };
+            let Some(listing) = call::output(begun.ended().map_err(|why| not_run(&why))?)? else {
+                // settings of how differences are shown can be wrong, and stop this one; the other does not read them
+                repo.refresh()?;
+                return repo.changed(&self.head, &self.paths);
+            };
+            differing.extend(fields(&listing).map(<[u8]>::to_vec));
+        }
+        Ok(differing)
     }
 }
 

@@ -80,8 +80,9 @@ fn what_cannot_be_committed_is_refused_by_name_and_changes_nothing() {
     for (operation, class, named) in cases {
         let failed = bench.unchanged(&operation, class);
         assert!(failed.reason.contains(named), "{failed:#?}");
-        assert_eq!(failed.state, Some(OperationState::Clear));
+        assert_eq!((failed.state, &failed.restore_point), (Some(OperationState::Clear), &None), "{failed:#?}");
     }
+    assert_eq!(bench.git(&["for-each-ref", "refs/bulkhead"]), "", "there is no way back from what was not done");
 }
 
 #[test]

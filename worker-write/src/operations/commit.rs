@@ -6,7 +6,7 @@ use crate::{
     failure::{Step, failed, named, refused, shown},
     hooks,
     leftover::Scratch,
-    repo::{Head, Repo, fields, lossy},
+    repo::{Repo, fields, lossy},
     restore,
     settings::{self, Settings},
     standing,
@@ -50,11 +50,15 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
     let paths = asked.paths.iter().map(|named| names::path(repo, named)).collect::<Step<Vec<_>>>()?;
     let head = repo.head()?;
     let new = if asked.include_untracked { untracked(repo, &paths)? } else { Vec::new() };
-    let mut changed = chosen(repo, &head, asked, &paths, &new)?;
-    changed.extend(new.iter().cloned());
-    unfiltered(repo, settings, &changed)?;
-
-    let point = restore::make(repo, "repo_commit", None)?;
+    merged(repo, &paths)?;
+    let comparing = repo.begin_to_compare(&head, pathspecs(&paths))?;
+    // what the point holds is put together while Git compares; it becomes one where there is something to commit
+    let point = restore::make_unless(repo, "repo_commit", None, || {
+        let mut changed = comparing.ended(repo)?;
+        chosen(repo, &changed, asked, &paths, &new)?;
+        changed.extend(new.iter().cloned());
+        unfiltered(repo, settings, &changed)
+    })?;
     intend(repo, &new)?;
     let run = run(repo, asked, &paths);
     if run.is_err() && !new.is_empty() {
@@ -66,8 +70,8 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
     Ok(done)
 }
 
-/// What differs beneath the named paths; each of them must be known, merged, and differ.
-fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>], new: &[Vec<u8>]) -> Step<Vec<Vec<u8>>> {
+/// Refuses while paths are unmerged.
+fn merged(repo: &Repo<'_>, paths: &[Vec<u8>]) -> Step<()> {
     let unmerged = repo.unmerged()?;
     let of_named: Vec<_> =
         unmerged.iter().filter(|path| paths.iter().any(|above| names::is_beneath(path.as_bytes(), above))).collect();
@@ -80,7 +84,11 @@ fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>], ne
     if !unmerged.is_empty() {
         return Err(conflict(format!("Git commits nothing while paths are unmerged: {}.", named(&unmerged))));
     }
-    let changed = repo.differing(head, &pathspecs(paths))?;
+    Ok(())
+}
+
+/// Refuses where one of the named paths is not known, or nothing differs beneath it.
+fn chosen(repo: &Repo<'_>, changed: &[Vec<u8>], asked: &Asked<'_>, paths: &[Vec<u8>], new: &[Vec<u8>]) -> Step<()> {
     let quiet: Vec<_> = asked
         .paths
         .iter()
@@ -88,7 +96,7 @@ fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>], ne
         .filter(|(_, above)| !changed.iter().chain(new).any(|path| names::is_beneath(path, above)))
         .collect();
     if quiet.is_empty() {
-        return Ok(changed);
+        return Ok(());
     }
     let unknown: Vec<_> = {
         let above: Vec<_> = quiet.iter().map(|(_, above)| (*above).clone()).collect();
@@ -109,7 +117,7 @@ fn chosen(repo: &Repo<'_>, head: &Head, asked: &Asked<'_>, paths: &[Vec<u8>], ne
         ));
     }
     if asked.allow_empty {
-        return Ok(changed);
+        return Ok(());
     }
     let names: Vec<_> = quiet.iter().map(|(name, _)| name.as_str()).collect();
     refused(

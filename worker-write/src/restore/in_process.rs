@@ -28,30 +28,46 @@ use std::{
     path::Path,
 };
 
-/// Makes and names all parts; false where Git has to.
+/// Names and values of the refs of a point.
+type Parts = Vec<(&'static str, ObjectId)>;
+
+/// Makes all parts; none where Git has to.
 ///
 /// # Errors
 /// Nobody waits any more.
-pub(super) fn make(repo: &Repo<'_>, store: &Store, ready: &Ready<'_>, scratch: &Scratch) -> Step<bool> {
+pub(super) fn parts(repo: &Repo<'_>, store: &Store, ready: &Ready<'_>) -> Step<Option<Parts>> {
     let made = repo.git.with_its_umask(|| {
         let unwanted = || has_ended(repo.git).is_some();
         let point = Point { repo, store, unwanted: &unwanted, kept: HashSet::new(), struck: Vec::new() };
-        let parts = point.parts(ready)?;
-        name(store, scratch, ready.id, &parts).map_err(NotKept::from)
+        point.parts(ready)
     });
     match made {
-        Ok(()) => Ok(true),
-        // Git takes objects that are there for kept, and syncs them no more
-        Err(NotKept::Elsewhere) => match store.sync(&[]) {
-            Ok(()) => Ok(false),
-            Err(Elsewhere) => Err(failed(
-                Class::Failed,
-                "What a restore point holds could not be synced to the disk. Nothing was done.",
-                "Have the disk looked at.",
-            )),
-        },
+        Ok(parts) => Ok(Some(parts)),
+        Err(NotKept::Elsewhere) => by_git(store).map(|()| None),
         Err(NotKept::Unwanted) => Err(not_run(&has_ended(repo.git).unwrap_or(NotRun::Deadline))),
     }
+}
+
+/// Puts them onto the disk and names them; false where Git has to make them.
+///
+/// # Errors
+/// What was made cannot be put onto the disk.
+pub(super) fn name(repo: &Repo<'_>, store: &Store, scratch: &Scratch, id: &str, parts: &Parts) -> Step<bool> {
+    match repo.git.with_its_umask(|| named(store, scratch, id, parts)) {
+        Ok(()) => Ok(true),
+        Err(Elsewhere) => by_git(store).map(|()| false),
+    }
+}
+
+/// Git takes objects that are there for kept, and syncs them no more.
+fn by_git(store: &Store) -> Step<()> {
+    store.sync(&[]).map_err(|Elsewhere| {
+        failed(
+            Class::Failed,
+            "What a restore point holds could not be synced to the disk. Nothing was done.",
+            "Have the disk looked at.",
+        )
+    })
 }
 
 fn has_ended(git: &Git) -> Option<NotRun> {
@@ -81,8 +97,7 @@ struct Point<'p, 'a> {
 }
 
 impl Point<'_, '_> {
-    /// Names and values of all refs of the point.
-    fn parts(mut self, ready: &Ready<'_>) -> Result<Vec<(&'static str, ObjectId)>, NotKept> {
+    fn parts(mut self, ready: &Ready<'_>) -> Result<Parts, NotKept> {
         let index = Index::read(self.store, &self.repo.git_dir)?;
         let none = Vec::new();
         let entries = index.as_ref().map_or(&none, |index| &index.entries);
@@ -251,7 +266,7 @@ impl Point<'_, '_> {
 }
 
 /// Names the parts: a directory of refs that is put into its place as a whole, when all of it is on the disk.
-fn name(store: &Store, scratch: &Scratch, id: &str, parts: &[(&'static str, ObjectId)]) -> Result<(), Elsewhere> {
+fn named(store: &Store, scratch: &Scratch, id: &str, parts: &Parts) -> Result<(), Elsewhere> {
     let there = store.refs_directory(PREFIX)?;
     let new = scratch.path("refs");
     let mut written = Vec::new();

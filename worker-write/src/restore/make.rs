@@ -41,6 +41,17 @@ pub(super) struct Ready<'r> {
 
 /// Makes one of this working tree. `tip`: a ref whose value the operation takes away, with that value.
 pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> Step<Made> {
+    make_unless(repo, before, tip, || Ok(()))
+}
+
+/// Makes one as [`make`] does, and has `refused` say once, before it is named, whether the operation goes on; where it does not,
+/// there is no point.
+pub(crate) fn make_unless(
+    repo: &Repo<'_>,
+    before: &str,
+    tip: Option<(&str, &str)>,
+    refused: impl FnOnce() -> Step<()>,
+) -> Step<Made> {
     let scratch = Scratch::new(&repo.git_dir)?;
     let head = repo.head()?;
     let untracked = untracked::list(repo)?;
@@ -63,8 +74,13 @@ pub(crate) fn make(repo: &Repo<'_>, before: &str, tip: Option<(&str, &str)>) -> 
         untracked: untracked.paths.as_ref().ok().map(Vec::as_slice),
         tip: tip.map(|(_, value)| value),
     };
-    let is_made = match &repo.store {
-        Some(store) => in_process::make(repo, store, &ready, &scratch)?,
+    let parts = match &repo.store {
+        Some(store) => in_process::parts(repo, store, &ready)?.map(|parts| (store, parts)),
+        None => None,
+    };
+    refused()?;
+    let is_made = match parts {
+        Some((store, parts)) => in_process::name(repo, store, &scratch, &id, &parts)?,
         None => false,
     };
     if !is_made {

@@ -27,7 +27,7 @@ mod when;
 pub(crate) use back::back;
 pub(crate) use list::points;
 use make::Ready;
-pub(crate) use make::{all_kept, make, nothing_lost};
+pub(crate) use make::{all_kept, make, make_unless, nothing_lost};
 pub(crate) use untracked::begin as begin_to_list;
 
 pub use bulkhead_contract::direct::point::PREFIX;
