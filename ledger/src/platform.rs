@@ -44,6 +44,15 @@ pub(crate) fn open_appending(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Opens a lock as [`open_appending`] does. Where a system locks no file that is open for appending alone (`File::lock`), it is
+/// open for reading too.
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).read(cfg!(windows));
+    flags(&mut options, true);
+    options.open(path)
+}
+
 /// Makes a file that must not be there yet, mode 0600.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

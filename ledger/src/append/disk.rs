@@ -59,7 +59,7 @@ pub fn open_directory(path: &Path) -> Result<DiskDirectory, PlaceError> {
     make_private(above)?;
     let directory = above.canonicalize()?;
     check_private(&directory)?;
-    let lock = platform::open_appending(&directory.join(names::lock_name(&name)))?;
+    let lock = platform::open_lock(&directory.join(names::lock_name(&name)))?;
     check_file(&lock)?;
     Ok(DiskDirectory { directory, name, lock })
 }
@@ -255,7 +255,7 @@ impl DiskDirectory {
     /// # Errors
     /// What the system says.
     pub fn open_lock(&self) -> io::Result<File> {
-        let lock = platform::open_appending(&self.at(&names::lock_name(&self.name)))?;
+        let lock = platform::open_lock(&self.at(&names::lock_name(&self.name)))?;
         check_file(&lock)?;
         Ok(lock)
     }
