@@ -9,7 +9,7 @@ pub use talk::{Talk, Terms};
 use keeper::Keeper;
 
 use crate::early;
-use crate::layers::seccomp;
+use crate::layers::{landlock, seccomp};
 use crate::policy::{
     Live, Row,
     write::{NO_PAIR, STAY},
@@ -22,6 +22,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
 use nix::unistd::Pid;
 use seccompiler::BpfProgram;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct Ward {
     stay: Arc<BpfProgram>,
     umask: Option<Mode>,
     keeper: Keeper,
+    /// By which no program can signal this process, or another program of it, where the kernel can tell.
+    apart: Option<Arc<OwnedFd>>,
 }
 
 /// How long a group that is dropped may take to go away.
@@ -52,7 +55,8 @@ impl Ward {
     /// The step that the kernel refused.
     pub fn new() -> io::Result<Self> {
         early::set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
-        Ok(Self { stay: filter(&[STAY, NO_PAIR])?, umask: None, keeper: Keeper::start()? })
+        let apart = landlock::apart().map_err(|missing| io::Error::other(missing.to_string()))?;
+        Ok(Self { stay: filter(&[STAY, NO_PAIR])?, umask: None, keeper: Keeper::start()?, apart: apart.map(Arc::new) })
     }
 
     /// For programs that talk over a network, and to what they start over pairs of sockets.
@@ -84,7 +88,7 @@ impl Ward {
     /// When there is no process to be had, or the program cannot be executed.
     pub fn start(&self, mut command: Command) -> io::Result<Group> {
         let (stay, mask, parent) = (Arc::clone(&self.stay), self.umask, Pid::this());
-        let announce = self.keeper.announce();
+        let (announce, apart) = (self.keeper.announce(), self.apart.clone());
         let birth = move || {
             nix::unistd::setsid()?;
             announce()?;
@@ -94,6 +98,9 @@ impl Ward {
             if nix::unistd::getppid() != parent {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
+            // one that could end its maker would have nobody look at what it did; where the kernel takes no domain at all, the
+            // jail has said so already
+            let _ = apart.as_deref().map(landlock::enter_apart);
             seccomp::install_here(&stay)
         };
         // SAFETY: plain system calls on numbers and on a filter that was built before the fork; nothing is allocated, no
@@ -224,4 +231,42 @@ pub fn bound(bounds: &Bounds) -> io::Result<()> {
 #[must_use]
 pub fn take_umask() -> u32 {
     umask(Mode::from_bits_truncate(0o077)).bits()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{ensure, passes};
+    use std::process::Stdio;
+
+    /// Signals reach what a program started itself, and neither its maker nor another program of that.
+    #[test]
+    fn a_program_signals_its_own_and_nobody_else() {
+        if !landlock::version().is_ok_and(|version| version >= landlock::since::SCOPES) {
+            println!("not tried: this kernel's Landlock does not know signals");
+            return;
+        }
+        passes(|| {
+            let text = |error: io::Error| error.to_string();
+            let ward = Ward::new().map_err(text)?;
+            let shell = |script: &str| {
+                let mut command = Command::new("sh");
+                command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+                command
+            };
+            let beside = ward.start(shell("sleep 600")).map_err(text)?;
+            let maker = Pid::this();
+            let script = format!(
+                "sleep 600 & kill -0 $! && kill $! && echo own; kill -0 {maker} || echo maker; kill -STOP {maker} || echo stop; \
+                 kill -0 {} || echo beside",
+                beside.leader
+            );
+            let mut group = ward.start(shell(&script)).map_err(text)?;
+            let mut said = String::new();
+            let out = group.child().stdout.take().ok_or("no output")?;
+            io::Read::read_to_string(&mut io::BufReader::new(out), &mut said).map_err(text)?;
+            ensure(said == "own\nmaker\nstop\nbeside\n", said)?;
+            group.end(Duration::from_secs(30)).and(beside.end(Duration::from_secs(30))).map(drop).map_err(text)
+        });
+    }
 }

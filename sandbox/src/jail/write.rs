@@ -7,7 +7,7 @@ use super::{Short, install};
 use crate::enforced::Enforced;
 use crate::layers::landlock::{self, Open, Ports};
 use crate::layers::{Missing, capabilities, name, rlimits, seccomp};
-use crate::policy::{Policy, write};
+use crate::policy::{Live, Policy, Row, write};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
@@ -67,7 +67,8 @@ impl WriteJail {
     /// or Landlock would miss others.
     ///
     /// # Errors
-    /// [`Short`] when `demand_required` and Landlock or a filter is missing or does not bite.
+    /// [`Short`] when `demand_required` and Landlock or a filter is missing or does not bite, or where hooks run and Landlock does
+    /// not know signals.
     pub fn begin(reach: &Reach, network: Network, bounded: bool, demand_required: bool) -> Result<Self, Short> {
         let mut seen = Seen::start(true, "the roots, to be changed, and programs");
         seen.capabilities = capabilities::drop_all().into();
@@ -81,7 +82,7 @@ impl WriteJail {
         seen.kill = install(seccomp::kill, policy.kill);
         seen.refuse = install(seccomp::refuse, policy.refuse);
         if seen.refuse.on().is_some()
-            && let Step::Failed(missing) = install(seccomp::hide, Some(&[write::HIDDEN]))
+            && let Step::Failed(missing) = install(hide, Some(&[write::HIDDEN]))
         {
             seen.refuse = Step::Failed(missing);
         }
@@ -127,11 +128,20 @@ impl WriteJail {
     }
 
     fn judged(self) -> Result<Self, Short> {
-        if self.demand_required && (self.seen.landlock.on().is_none() || self.seen.seccomp_missing()) {
+        // hooks that could signal the process that looks at what they did would keep it from looking
+        let scopeless = |domain: &landlock::Domain| domain.abi < landlock::since::SCOPES;
+        let hooks_signal = self.executed.directories > 0 && self.seen.landlock.on().is_some_and(scopeless);
+        let missing = self.seen.landlock.on().is_none() || self.seen.seccomp_missing() || hooks_signal;
+        if self.demand_required && missing {
             return Err(Short { enforced: self.report("no port") });
         }
         Ok(self)
     }
+}
+
+/// [`seccomp::hide`] for these tables.
+fn hide(tables: &[&[Row]], live: &Live, arch: seccompiler::TargetArch) -> Result<seccompiler::BpfProgram, Missing> {
+    seccomp::hide(tables, write::YOUNGEST, live, arch)
 }
 
 /// The tables for it. With a network there are no hooks, whatever is asked for.
@@ -348,6 +358,9 @@ mod tests {
                 ] {
                     ensure(makes(family, kind) == Err(Errno::EACCES), format!("{network:?}: {family:?} {kind:?}"))?;
                 }
+                let pair = |kind| nix::sys::socket::socketpair(AddressFamily::Unix, kind, None, SockFlag::SOCK_CLOEXEC);
+                let datagrams = pair(SockType::Datagram).map(drop);
+                ensure(datagrams == Err(Errno::EACCES), format!("{network:?}: a pair of datagrams: {datagrams:?}"))?;
                 let row = enforced.rows.iter().find(|row| row.capability == "network-tcp").ok_or("no row")?;
                 let told = row.evidence.contains("any host on no port");
                 ensure(told == (network != Network::None), row.evidence.clone())
@@ -388,7 +401,18 @@ mod tests {
             ensure(memory == Err(Errno::EACCES), format!("memory with a name: {memory:?}"))?;
             let pair = nix::sys::socket::socketpair;
             let of = |family| pair(family, SockType::Stream, None, SockFlag::SOCK_CLOEXEC).map(drop);
-            ensure(of(AddressFamily::Unix) == Ok(()), "a pair to talk over")
+            ensure(of(AddressFamily::Unix) == Ok(()), "a pair to talk over")?;
+            let datagrams = pair(AddressFamily::Unix, SockType::Datagram, None, SockFlag::SOCK_CLOEXEC).map(drop);
+            ensure(datagrams == Err(Errno::EACCES), format!("a pair that sends elsewhere: {datagrams:?}"))?;
+            // by their numbers, with arguments that a kernel which has them answers otherwise
+            // SAFETY: no pointer among the arguments is followed by a kernel that takes them.
+            let call = |number| Errno::result(unsafe { libc::syscall(number, -1, 0, 0, 0, 0, 0) }).map(drop);
+            for (number, answer) in
+                [(463, Errno::EACCES), (466, Errno::EACCES), (469, Errno::EACCES), (470, Errno::ENOSYS)]
+            {
+                ensure(call(number) == Err(answer), format!("call {number}: {:?}", call(number)))?;
+            }
+            ensure(call(10_000) == Err(Errno::ENOSYS), "calls that are not there yet")
         });
         // whatever is asked for, a process with a network has none of the tables for hooks
         assert_eq!(policy(Network::Tcp, true).refuse, write::NET.refuse);

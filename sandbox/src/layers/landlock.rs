@@ -9,7 +9,7 @@ use ::landlock::{
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::{Mode, SFlag, fstat};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 
 /// The newest ABI whose rights are handled; every right of it that the kernel has is taken away unless a rule grants it.
@@ -139,6 +139,32 @@ pub fn restrict_to(open: Open) -> Result<Domain, Missing> {
 /// As [`restrict`].
 pub fn restrict_with(open: Open, ports: Ports<'_>) -> Result<Domain, Missing> {
     enter(&Rules { open, skipped: 0 }, ports)
+}
+
+/// A domain that takes nothing away but signals to whoever is outside of it, to be entered by a child between fork and exec;
+/// `None` where the kernel knows none.
+///
+/// # Errors
+/// The kernel refused what its version promises.
+pub fn apart() -> Result<Option<OwnedFd>, Missing> {
+    if !version().is_ok_and(|version| version >= since::SCOPES) {
+        return Ok(None);
+    }
+    let made = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .scope(Scope::Signal)
+        .and_then(|ruleset| ruleset.create());
+    made.map(Option::from).map_err(|error| Missing(format!("landlock: {error}")))
+}
+
+/// Has the calling thread enter it. Allocates nothing and takes no lock.
+///
+/// # Errors
+/// The kernel refused.
+pub fn enter_apart(domain: &OwnedFd) -> std::io::Result<()> {
+    // SAFETY: a plain system call on numbers; the descriptor is open.
+    let answer = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, domain.as_raw_fd(), 0) };
+    Errno::result(answer).map(drop).map_err(std::io::Error::from)
 }
 
 fn enter(rules: &Rules, ports: Ports<'_>) -> Result<Domain, Missing> {

@@ -28,12 +28,16 @@ pub fn refuse(tables: &[&[Row]], live: &Live, arch: TargetArch) -> Result<BpfPro
     compile(tables, live, SeccompAction::Allow, SeccompAction::Errno(libc::EACCES as u32), arch)
 }
 
-/// The same with ENOSYS, for calls whose arguments no filter can look at: libc then takes the older one.
+/// The same with ENOSYS, for calls whose arguments no filter can look at: libc then takes the older one. So it is answered at every
+/// call beyond `youngest`, which a kernel that is younger than the tables may have.
 ///
 /// # Errors
 /// The policy does not compile.
-pub fn hide(tables: &[&[Row]], live: &Live, arch: TargetArch) -> Result<BpfProgram, Missing> {
-    compile(tables, live, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32), arch)
+pub fn hide(tables: &[&[Row]], youngest: u32, live: &Live, arch: TargetArch) -> Result<BpfProgram, Missing> {
+    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    let mut program = from_number(youngest + 1, unknown);
+    program.extend(compile(tables, live, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32), arch)?);
+    Ok(program)
 }
 
 /// Ends the whole process at the rows' calls, which no library needs, and lets every other through. On x86_64 also at
@@ -156,11 +160,16 @@ fn condition(check: Check, live: &Live) -> Result<SeccompCondition, seccompiler:
 /// Ends the process at a call number with the x32 bit; the architecture word of those calls is that of x86_64.
 fn refuse_x32() -> BpfProgram {
     const X32_BIT: u32 = 0x4000_0000;
+    from_number(X32_BIT, libc::SECCOMP_RET_KILL_PROCESS)
+}
+
+/// Answers every call from this number on, and leaves the others to what follows.
+fn from_number(least: u32, answer: u32) -> BpfProgram {
     let step = |code: u32, jt: u8, jf: u8, k: u32| sock_filter { code: code as u16, jt, jf, k };
     vec![
         // the first word of the kernel's record is the call number
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32_BIT),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, least),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, answer),
     ]
 }

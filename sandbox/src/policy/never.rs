@@ -55,10 +55,14 @@ pub const NO_PROGRAMS_LEGACY: &[Row] =
 #[cfg(not(target_arch = "x86_64"))]
 pub const NO_PROGRAMS_LEGACY: &[Row] = &[];
 
+/// Not in libc for every architecture; the same number on all of them.
+const MEMFD_SECRET: libc::c_long = 447;
+
 /// For processes that are set up already, also where they start programs.
 pub const CONFINED: &[Row] = &[
     // what it makes is on no mounted file system, where Landlock's right to execute is not asked for
     any(libc::SYS_memfd_create, "a file from nowhere, to be executed"),
+    any(MEMFD_SECRET, "a file from nowhere"),
     any(libc::SYS_unshare, "new namespaces, and with them full capabilities"),
     any(libc::SYS_mount, "changes what paths lead to"),
     any(libc::SYS_umount2, "uncovers what a mount hides"),

@@ -27,6 +27,9 @@ pub const OUTWARD: &[Row] = &[
     any(libc::SYS_removexattr, "attributes of any file of the user"),
     any(libc::SYS_lremovexattr, "attributes of any file of the user"),
     any(libc::SYS_fremovexattr, "attributes of any file of the user"),
+    any(SETXATTRAT, "attributes of any file of the user"),
+    any(REMOVEXATTRAT, "attributes of any file of the user"),
+    any(FILE_SETATTR, "flags of any file of the user"),
     any(libc::SYS_fchown, "the group of any file of the user"),
     any(libc::SYS_fchownat, "the group of any file of the user"),
     any(libc::SYS_inotify_init1, "watches what happens to files elsewhere"),
@@ -38,6 +41,13 @@ pub const OUTWARD: &[Row] = &[
     any(libc::SYS_semget, "locks between processes of the user"),
     any(libc::SYS_mq_open, "messages between processes of the user"),
 ];
+
+/// Younger than libc's tables; the same numbers on all architectures (`include/uapi/asm-generic/unistd.h`).
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+const FILE_SETATTR: libc::c_long = 469;
+/// The youngest call that these tables were written with in mind. One that is younger may reach what they keep from Git.
+pub const YOUNGEST: u32 = 469;
 
 /// Not in libc for every architecture; the same number on all of them.
 const F_SETOWN_EX: libc::c_int = 15;
@@ -127,9 +137,14 @@ pub const POLICY: Policy = Policy {
 
 const NET_KILL: Option<&[&[Row]]> = Some(&[never::EVERYWHERE, never::CONFINED, never::CONFINED_LEGACY]);
 
-/// Pairs of sockets are for what runs side by side here, and lead nowhere else.
-pub const UNIX_PAIRS: &[Row] =
-    &[only(libc::SYS_socketpair, &[is_not(0, libc::AF_UNIX)], "the surface of another family")];
+/// Pairs of sockets are for what runs side by side here, and lead nowhere else. One of datagrams would: each of them can be sent to
+/// a path, where Landlock does not look before it knows UNIX sockets by path.
+pub const UNIX_PAIRS: &[Row] = &[
+    only(libc::SYS_socketpair, &[is_not(0, libc::AF_UNIX)], "the surface of another family"),
+    only(libc::SYS_socketpair, &[Check::Bits { argument: 1, mask: 1, are: 0 }], "datagrams to other programs' sockets"),
+    only(libc::SYS_socketpair, &[with(1, 2)], "no such kind of pair"),
+    only(libc::SYS_socketpair, &[with(1, 8)], "no such kind of pair"),
+];
 
 /// Without a network, where hooks run. They are programs of all kinds, which try things and go on without: what ends Git is
 /// an error to them.
@@ -148,9 +163,15 @@ pub const HOOKS: Policy = Policy {
 };
 
 /// With one, for fetch and push.
-pub const NET: Policy =
-    Policy { allow: None, refuse: Some(&[OUTWARD, OUTWARD_LEGACY, INET_ONLY, STREAMS_ONLY]), kill: NET_KILL };
+pub const NET: Policy = Policy {
+    allow: None,
+    refuse: Some(&[OUTWARD, OUTWARD_LEGACY, INET_ONLY, STREAMS_ONLY, UNIX_PAIRS]),
+    kill: NET_KILL,
+};
 
 /// The same where the operator has an ssh agent.
-pub const NET_AND_AGENT: Policy =
-    Policy { allow: None, refuse: Some(&[OUTWARD, OUTWARD_LEGACY, INET_AND_UNIX, STREAMS_ONLY]), kill: NET_KILL };
+pub const NET_AND_AGENT: Policy = Policy {
+    allow: None,
+    refuse: Some(&[OUTWARD, OUTWARD_LEGACY, INET_AND_UNIX, STREAMS_ONLY, UNIX_PAIRS]),
+    kill: NET_KILL,
+};
