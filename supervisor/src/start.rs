@@ -227,6 +227,7 @@ impl House {
                 done = work(&self, pool.clone()) => Some(done),
                 () = self.stop.stopped() => None,
             };
+            pool.settle().await;
             self.audit.close().await;
             pool.close().await;
             if let Some(mut flushed) = flushed {

@@ -2,6 +2,7 @@
 //! Trust: test code; hooks are shell scripts of the tests, and the real `git` judges what they came to.
 #![cfg(target_os = "linux")]
 
+mod planting;
 mod refusing;
 mod running;
 #[path = "../support/mod.rs"]

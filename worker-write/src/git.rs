@@ -62,6 +62,9 @@ pub struct Git {
     cancelled: Box<dyn Fn() -> bool>,
     /// What ran, where that is logged.
     ran: Option<RefCell<Vec<String>>>,
+    /// The repository's lock, where it was opened ahead of its time.
+    #[cfg(unix)]
+    lock: RefCell<Option<crate::lock::Opened>>,
     #[cfg(target_os = "linux")]
     ward: Result<bulkhead_sandbox::program::Ward, String>,
 }
@@ -109,6 +112,8 @@ impl Git {
             deadline,
             cancelled: Box::new(|| false),
             ran: allowed.log_commands.then(RefCell::default),
+            #[cfg(unix)]
+            lock: RefCell::default(),
             #[cfg(target_os = "linux")]
             ward: {
                 use bulkhead_sandbox::program::Ward;
@@ -164,6 +169,20 @@ impl Git {
             return ward.with_its_umask(something);
         }
         something()
+    }
+
+    /// With a lock that was opened before the walls were closed.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn with_lock(self, lock: crate::lock::Opened) -> Self {
+        self.lock.replace(Some(lock));
+        self
+    }
+
+    /// That one, once; else the one that can be opened now.
+    #[cfg(unix)]
+    pub(crate) fn lock(&self, allowed: &Allowed) -> crate::lock::Opened {
+        self.lock.take().unwrap_or_else(|| crate::lock::open(allowed))
     }
 
     /// With runs that end soon after `cancelled` says that nobody waits any more; it is asked every few hundredths of a

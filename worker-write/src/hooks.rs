@@ -53,12 +53,12 @@ struct Configured {
 }
 
 impl Hooks {
-    /// Those that Git itself would find.
+    /// Those that Git itself would find, and whether they run where the operation `may` have some.
     ///
     /// # Errors
     /// They are to run, and the repository's configuration says that they lie outside of it.
-    pub(crate) fn of(repo: &Repo<'_>, settings: &Settings) -> Step<Self> {
-        let run = repo.allowed.hooks.is_some();
+    pub(crate) fn of(repo: &Repo<'_>, settings: &Settings, may: bool) -> Step<Self> {
+        let run = may && repo.allowed.hooks.is_some();
         let directory = match (settings.get("core.hookspath"), &repo.allowed.hooks_path) {
             (Some(named), _) => {
                 let directory = own(repo, named);
@@ -137,7 +137,10 @@ pub(crate) struct Hooked {
     /// How Git ended.
     pub(crate) run: Run,
     skipped: Vec<String>,
+    /// Those that Git says it ran; all that there are, where it does not say.
     ran: Option<Vec<String>>,
+    /// Git's record is gone, or too long.
+    unknown: bool,
 }
 
 /// Runs Git for an operation to which these hooks belong.
@@ -145,10 +148,10 @@ pub(crate) fn beside(repo: &Repo<'_>, names: &[&str], call: Call<'_, '_>) -> Ste
     let hooks = &repo.hooks;
     let present = hooks.present(names);
     let (Some(allowed), true) = (&repo.allowed.hooks, hooks.run) else {
-        return Ok(Hooked { run: call.run()?, skipped: present, ran: None });
+        return Ok(Hooked { run: call.run()?, skipped: present, ran: None, unknown: false });
     };
     if present.is_empty() {
-        return Ok(Hooked { run: call.run()?, skipped: Vec::new(), ran: Some(Vec::new()) });
+        return Ok(Hooked { run: call.run()?, skipped: Vec::new(), ran: Some(Vec::new()), unknown: false });
     }
     let scratch = Scratch::of_hooks(&repo.git_dir)?;
     let (record, temporary) = (scratch.path("record"), scratch.path("tmp"));
@@ -164,8 +167,9 @@ pub(crate) fn beside(repo: &Repo<'_>, names: &[&str], call: Call<'_, '_>) -> Ste
         call = call.global("-c").global(format!("hook.{name}.enabled=true"));
     }
     let run = call.run()?;
-    let ran = started(&record).unwrap_or(present);
-    Ok(Hooked { run, skipped: Vec::new(), ran: Some(ran) })
+    let ran = started(&record);
+    let unknown = ran.is_none();
+    Ok(Hooked { run, skipped: Vec::new(), ran: Some(ran.unwrap_or(present)), unknown })
 }
 
 /// Hooks that Git says to have started (its `trace2` events), in the order of their first; `None` where it does not say.
@@ -200,10 +204,16 @@ impl Hooked {
         if self.run.code != Some(0) {
             done.notes.push("A hook that comes last failed, which takes nothing back.".to_owned());
         }
-        let Self { run, skipped, ran } = self;
+        let Self { run, skipped, mut ran, unknown } = self;
         if ran.as_ref().is_some_and(|ran| !ran.is_empty()) {
             let said = bounded(said(&run), MAX_SAID);
             done.notes.extend((!said.is_empty()).then(|| format!("Hooks, and Git beside them, said:\n{said}")));
+        }
+        if unknown {
+            done.notes.push(format!(
+                "Which hooks ran is not known, since Git's record of it is gone or too long; there are {}.",
+                ran.take().unwrap_or_default().join(", ")
+            ));
         }
         done.hooks_skipped = skipped;
         done.hooks_run = ran;
@@ -216,7 +226,8 @@ impl Hooked {
         if ran.is_empty() {
             return failed;
         }
-        failed.reason.push_str(&format!("\nGit had run these hooks of the repository: {}.", ran.join(", ")));
+        let known = if self.unknown { "may have run, whose record is gone or too long," } else { "had run" };
+        failed.reason.push_str(&format!("\nGit {known} these hooks of the repository: {}.", ran.join(", ")));
         // what a hook says has no kind of ours, whatever words it uses
         if self.run.code == Some(1) && ran.iter().any(|name| REFUSING.contains(&name.as_str())) {
             failed.class = Class::Refused;

@@ -5,7 +5,10 @@
 //! the same as one of a Git that was killed, so none is ever removed here: the failure names each with its age, and who
 //! can see whether a Git runs, the operator or an agent with a shell, deletes it.
 
-use crate::failure::{Step, failed, named};
+use crate::{
+    clear,
+    failure::{Step, failed, named},
+};
 use bulkhead_contract::direct::Class;
 use bulkhead_ipc::edge::write::Failed;
 use std::{
@@ -41,6 +44,9 @@ const STEPS: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
 const MAX_ENTRIES: usize = 50_000;
 /// A Git that holds a lock for a moment is given this long.
 const MOMENT: Duration = Duration::from_millis(1_500);
+
+/// How long a directory of ours may take to be deleted.
+const CLEARING: Duration = Duration::from_secs(1);
 
 /// A lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,16 +282,18 @@ impl Scratch {
     }
 
     fn named(git_dir: &Path, name: &str) -> Step<Self> {
-        let path = git_dir.join(name);
-        let removed = match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let (path, left) = (git_dir.join(name), git_dir.join(format!("{name}-left")));
+        // what a hook filled may take more than one write's time to go, and stands in nobody's way meanwhile
+        let _ = clear::directory(&left, Instant::now() + CLEARING);
+        let removed = match clear::directory(&path, Instant::now() + CLEARING) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => fs::rename(&path, &left),
+            other => other,
         };
         removed.and_then(|()| fs::create_dir(&path)).map_err(|error| {
             failed(
                 Class::Failed,
-                format!("A directory for passing files cannot be made in the git directory: {error}."),
-                "Make room, or give the server's user the right to write there.",
+                format!("The directory {} for passing files cannot be made: {error}.", path.display()),
+                "Make room, give the server's user the right to write there, or delete that directory.",
             )
         })?;
         Ok(Self(path))
@@ -299,6 +307,6 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // what cannot be removed is removed by the next write
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = clear::directory(&self.0, Instant::now() + CLEARING);
     }
 }

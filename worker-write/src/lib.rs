@@ -13,6 +13,8 @@ mod asked;
 mod bounded;
 #[cfg(unix)]
 mod call;
+#[cfg(unix)]
+mod clear;
 pub mod git;
 mod jail;
 pub mod operator;

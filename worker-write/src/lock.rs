@@ -7,8 +7,9 @@ use bulkhead_ipc::edge::write::{Allowed, Failed};
 use sha2::{Digest, Sha256};
 use std::{
     ffi::OsStr,
-    fs::{File, OpenOptions, TryLockError},
-    os::unix::ffi::OsStrExt,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt as _},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -19,9 +20,51 @@ const AGAIN: Duration = Duration::from_millis(20);
 /// Waiting ends this long before the call does, so that the answer still gets out.
 const MARGIN: Duration = Duration::from_secs(1);
 
+/// Bytes of what a write leaves for the next one at most.
+const MAX_RECORD: u64 = 16 << 20;
+
+/// A lock file, where there is a directory for them.
+pub type Opened = io::Result<Option<File>>;
+
 /// The lock, held until it is dropped; the kernel drops it when the process ends, however it ends.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "closing the file gives the lock back")] Option<File>);
+pub struct Held(Option<File>);
+
+impl Held {
+    /// What a write that was ended before its time has left in the lock file; empty where none was.
+    #[must_use]
+    pub fn left(&self) -> Vec<u8> {
+        let mut left = Vec::new();
+        if let Some(file) = &self.0 {
+            // what cannot be read is as good as nothing: it is a warning and no wall
+            let _ = file.take(MAX_RECORD).read_to_end(&mut left);
+        }
+        left
+    }
+
+    /// Leaves this for the next write; nothing, once this one is over. A disk that has no room for it stops no write.
+    pub fn leave(&self, record: &[u8]) {
+        if let Some(mut file) = self.0.as_ref() {
+            let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).and_then(|_| file.write_all(record));
+        }
+    }
+}
+
+/// Opens the lock of a repository, before the walls are closed: what runs behind them has no way to the directory of locks.
+///
+/// # Errors
+/// The directory or the file cannot be made, or something else stands there.
+pub fn open(allowed: &Allowed) -> Opened {
+    let Some(locks) = &allowed.locks else { return Ok(None) };
+    let locks = Path::new(OsStr::from_bytes(locks));
+    fs::create_dir_all(locks)?;
+    let path = path(locks, Path::new(OsStr::from_bytes(&allowed.common_dir)));
+    // a pipe would be waited for
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other(format!("{} is no regular file", path.display())));
+    }
+    OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path).map(Some)
+}
 
 /// The lock file of a repository: all its working trees share one, because they share refs and configuration.
 #[must_use]
@@ -37,10 +80,7 @@ pub fn path(locks: &Path, common_dir: &Path) -> PathBuf {
 /// Class `locked` where another write still holds it shortly before the call's time is over, `cancelled` where the
 /// caller gave up before that, `failed` where the lock file cannot be made.
 pub fn take(allowed: &Allowed, git: &Git) -> Result<Held, Box<Failed>> {
-    let Some(locks) = &allowed.locks else { return Ok(Held(None)) };
-    let path = path(Path::new(OsStr::from_bytes(locks)), Path::new(OsStr::from_bytes(&allowed.common_dir)));
-    let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = open.map_err(|error| cannot(&error))?;
+    let Some(file) = git.lock(allowed).map_err(|error| cannot(&error))? else { return Ok(Held(None)) };
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Held(Some(file))),

@@ -64,6 +64,8 @@ pub fn of(allowed: &Allowed, operation: &Operation, network: bool, remotes: &Rem
     reach.read.extend(lent(allowed).found);
     match operation {
         Operation::CreateWorktree { path: named, .. } | Operation::RemoveWorktree { path: named, .. } => {
+            // hooks are not to have what lies beside the new working tree
+            reach.programs.clear();
             let parent = parent(&path(&allowed.root).join(named));
             reach.changed.extend(parent.filter(|dir| held(dir) && !own.iter().any(|own| dir.starts_with(own))));
         }
@@ -102,7 +104,6 @@ fn repository(allowed: &Allowed, network: bool) -> Reach {
         reach.programs.extend(paths(&hooks.programs));
         reach.read.extend(paths(&hooks.shared));
     }
-    reach.changed.extend(allowed.locks.as_deref().map(path));
     if network {
         reach.executed.extend(paths(&programs.network_files));
         reach.read.extend(paths(&programs.network_shared));

@@ -19,7 +19,6 @@ use bulkhead_ipc::{
 };
 use std::{
     cell::RefCell,
-    fs,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -43,17 +42,26 @@ pub fn run(ends: WorkerEnds<ToWrite, FromErrand>, network: bool, jailed: bool, p
         let _ = refuse(&mut desk, "the operator did not allow writes (--allow-write)");
         return;
     };
-    if let Some(locks) = allowed.locks.as_deref().map(crate::git::path) {
-        // where it cannot be made, the lock says so
-        let _ = fs::create_dir_all(locks);
-    }
+    // what runs behind the walls must not reach the locks of other repositories
+    #[cfg(unix)]
+    let lock = crate::lock::open(&allowed);
     // hooks run behind walls or not at all, whatever is taken for Git alone
     let demanded = init.demand == Demand::Required || allowed.hooks.is_some();
     let agent = allowed.programs.ssh_agent.is_some();
     match Jail::begin(init.memory, reach::ceiling(&allowed, network), network, agent, demanded) {
         Ok(jail) => {
             // ends when the supervisor is gone, when it broke the edge, and when the answer is given
-            let _ = Writer { desk: Rc::new(RefCell::new(desk)), allowed, jail, network, perform }.serve();
+            let desk = Rc::new(RefCell::new(desk));
+            let _ = Writer {
+                desk,
+                allowed,
+                jail,
+                network,
+                perform,
+                #[cfg(unix)]
+                lock,
+            }
+            .serve();
         }
         Err(report) => _ = desk.say(&FromErrand::Short(report)),
     }
@@ -67,6 +75,8 @@ struct Writer {
     jail: Jail,
     network: bool,
     perform: Perform,
+    #[cfg(unix)]
+    lock: crate::lock::Opened,
 }
 
 impl Writer {
@@ -113,6 +123,10 @@ impl Writer {
         let waiting = Rc::clone(&self.desk);
         let mut git = Git::new(&self.allowed, deadline).with_umask(self.jail.umask);
         git = git.cancelled_by(move || waiting.borrow_mut().is_left(id));
+        #[cfg(unix)]
+        {
+            git = git.with_lock(std::mem::replace(&mut self.lock, Ok(None)));
+        }
         let mut remotes = Ok(Remotes::default());
         if self.network {
             git = git.with_network(&self.allowed);

@@ -11,6 +11,7 @@ use crate::{
 };
 use bulkhead_contract::direct::Class;
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
     os::unix::ffi::OsStrExt,
     path::{Component, Path, PathBuf},
@@ -62,6 +63,8 @@ const PINS: &[&str] = &[
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     own: Vec<(String, String)>,
+    /// Files that were taken in, and those that would be if they were there.
+    included: Vec<PathBuf>,
 }
 
 /// Settings that Git is about to tell.
@@ -87,25 +90,38 @@ impl Settings {
 
     /// Has Git begin to read them.
     pub(crate) fn begin<'a>(repo: &Repo<'a>) -> Step<Reading<'a>> {
-        repo.call(["config", "--list", "-z", "--show-scope", "--includes"]).begin().map(Reading)
+        repo.call(["config", "--list", "-z", "--show-scope", "--show-origin", "--includes"]).begin().map(Reading)
     }
 
     /// Of what Git lists.
     fn listed(listing: &[u8]) -> Self {
-        let mut own = Vec::new();
+        let (mut own, mut included) = (Vec::new(), BTreeSet::new());
         let mut all = fields(listing);
-        while let (Some(scope), Some(setting)) = (all.next(), all.next()) {
-            if matches!(scope, b"local" | b"worktree") {
-                own.push(split(setting));
+        while let (Some(scope), Some(origin), Some(setting)) = (all.next(), all.next(), all.next()) {
+            if !matches!(scope, b"local" | b"worktree") {
+                continue;
             }
+            let (key, value) = split(setting);
+            if let Some(file) = origin.strip_prefix(b"file:").map(|path| Path::new(OsStr::from_bytes(path))) {
+                if is_include(&key) {
+                    included.insert(flattened(&file.parent().unwrap_or(file).join(&value)));
+                }
+                included.insert(file.to_owned());
+            }
+            own.push((key, value));
         }
-        Self { own }
+        Self { own, included: included.into_iter().collect() }
+    }
+
+    /// Files that the configuration is made of, and takes in.
+    pub(crate) fn included(&self) -> &[PathBuf] {
+        &self.included
     }
 
     /// Of these settings.
     #[cfg(test)]
     pub(crate) fn of(own: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self { own: own.into_iter().collect() }
+        Self { own: own.into_iter().collect(), included: Vec::new() }
     }
 
     /// Values of a key, which is written as Git writes it: section and name in small letters.
@@ -248,9 +264,7 @@ fn includes_stay_inside(repo: &Repo<'_>, file: &Path) -> Step<()> {
         Ok(Some(_)) | Err(Unread::Long(_) | Unread::Irregular) => {}
     }
     let listing = listed(repo.call(["config", "--no-includes", "--list", "-z", "--file"]).arg(file))?;
-    let paths = listing
-        .iter()
-        .filter(|(key, _)| key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path"));
+    let paths = listing.iter().filter(|(key, _)| is_include(key));
     for (key, value) in paths {
         let base = file.parent().unwrap_or(&repo.git_dir);
         let path = flattened(&base.join(OsStr::from_bytes(value.as_bytes())));
@@ -266,6 +280,10 @@ fn includes_stay_inside(repo: &Repo<'_>, file: &Path) -> Step<()> {
         }
     }
     Ok(())
+}
+
+fn is_include(key: &str) -> bool {
+    key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path")
 }
 
 /// A path without `.` and `..`, by its names alone.
@@ -291,7 +309,7 @@ mod tests {
     fn a_family_is_found_with_dots_in_its_middle() {
         let own =
             [("filter.a.b.clean", "x"), ("filter.clean", "y"), ("filterx.c.clean", "z"), ("filter.d.cleaner", "z")];
-        let settings = Settings { own: own.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec() };
+        let settings = Settings::of(own.map(|(key, value)| (key.to_owned(), value.to_owned())));
         assert_eq!(
             settings.family("filter", "clean").collect::<Vec<_>>(),
             [("filter.a.b.clean", "a.b"), ("filter.clean", "")]

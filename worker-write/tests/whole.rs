@@ -186,10 +186,11 @@ fn a_hook_that_is_planted_among_very_many_files_is_seen() {
     fs::create_dir_all(&hooks).expect("ours");
     (0..2_000).for_each(|number| fs::write(hooks.join(format!("other-{number}")), "").expect("ours"));
     for name in ["post-commit", "reference-transaction", "fsmonitor-watchman"] {
-        let guard = Guard::before(&bench.git_dir(), &bench.git_dir());
+        let git_dir = bench.git_dir();
+        let guard = Guard::before(&bench.root(), &git_dir, &git_dir, &[]).expect("all of it can be kept");
         fs::write(hooks.join(name), "#!/bin/sh\n").expect("ours");
-        assert_eq!(guard.changes(), [hooks.join(name)]);
-        guard.undo(&guard.changes()).expect("it can be");
+        assert_eq!(guard.changes(), Ok(vec![hooks.join(name)]));
+        assert_eq!(guard.undo(), "All of it was put back.");
         assert!(!hooks.join(name).exists());
     }
     bench.write("a.txt", "mine\n");

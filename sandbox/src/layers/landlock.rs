@@ -150,11 +150,15 @@ pub fn apart() -> Result<Option<OwnedFd>, Missing> {
     if !version().is_ok_and(|version| version >= since::SCOPES) {
         return Ok(None);
     }
-    let made = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .scope(Scope::Signal)
-        .and_then(|ruleset| ruleset.create());
-    made.map(Option::from).map_err(|error| Missing(format!("landlock: {error}")))
+    let all = open(Path::new("/"), OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())
+        .map_err(|errno| Missing(format!("landlock: / cannot be opened ({})", name(errno))))?;
+    let made = || -> Result<_, RulesetError> {
+        // every domain keeps files from changing their directory, unless it says that they may
+        let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        let ruleset = ruleset.handle_access(AccessFs::Refer)?.scope(Scope::Signal)?;
+        ruleset.create()?.add_rule(PathBeneath::new(&all, AccessFs::Refer))
+    };
+    made().map(Option::from).map_err(|error| Missing(format!("landlock: {error}")))
 }
 
 /// Has the calling thread enter it. Allocates nothing and takes no lock.

@@ -175,6 +175,15 @@ impl<E: Errand> Errands<E> {
         self.0.places.close();
         self.0.idle.borrow_mut().clear();
     }
+
+    /// Waits until no worker is at work any more, for as long as one may take to stop by itself. Only after those who wait for
+    /// answers have left.
+    pub async fn settle(&self) {
+        let until = Instant::now() + E::GRACE;
+        while self.0.places.available_permits() < E::MOST && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
 }
 
 impl<E: Errand> Shared<E> {
@@ -292,6 +301,9 @@ impl<E: Errand> Shared<E> {
         }
     }
 }
+
+/// Between two looks whether a worker is still at work.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Serves one question, by a worker that rests or a new one, and has the worker rest or leave.
 async fn attend<E: Errand>(shared: Rc<Shared<E>>, job: Job<E>, place: OwnedSemaphorePermit) {

@@ -174,6 +174,14 @@ impl Pool {
         let _ = self.0.audit.set(audit);
     }
 
+    /// Lets writes that nobody waits for any more come to their end, for as long as they are given: what a Git that is ended has
+    /// left is undone by then.
+    pub async fn settle(&self) {
+        self.0.writes.close();
+        self.0.remote_writes.close();
+        tokio::join!(self.0.writes.settle(), self.0.remote_writes.settle());
+    }
+
     /// Ends all workers and answers what still waits; takes seven tenths of a second at most.
     pub async fn close(&self) {
         let waiting = {
@@ -184,8 +192,6 @@ impl Pool {
         drop(waiting);
         self.0.scans.close();
         self.0.comparisons.close();
-        self.0.writes.close();
-        self.0.remote_writes.close();
         self.0.presence.leave().await;
         self.0.bridge.close();
         if timeout(CLOSING, self.0.carrier.close()).await.is_err() {

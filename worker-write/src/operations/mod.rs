@@ -22,7 +22,7 @@ mod tag;
 mod worktree;
 
 use crate::{
-    failure::{Step, bounded, shown},
+    failure::{Step, bounded, failed, named, refused, shown},
     git::Git,
     guard::Guard,
     hooks::Hooks,
@@ -48,7 +48,7 @@ pub fn perform(operation: &Operation, allowed: &Allowed, git: &Git) -> Outcome {
 }
 
 fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
-    let _held = lock::take(repo.allowed, repo.git)?;
+    let held = lock::take(repo.allowed, repo.git)?;
     place::as_it_was(repo)?;
     leftover::none(&repo.git_dir, &repo.common_dir, matches!(operation, Operation::Continue))?;
     Settings::are_its_own(repo)?;
@@ -60,14 +60,18 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
     let unfinished = leftover::unfinished(&repo.common_dir, Look::Brief);
     let settings = settings.ended()?;
     repo.git.yield_to(|key| settings.get(key).is_some());
-    repo.hooks = Hooks::of(repo, &settings)?;
+    // what reaches beyond the repository has none
+    let has_hooks = !matches!(operation, Operation::CreateWorktree { .. } | Operation::RemoveWorktree { .. });
+    repo.hooks = Hooks::of(repo, &settings, has_hooks)?;
     repo.store = Store::open(&settings, &repo.common_dir).map(Rc::new);
     let pins = settings.pins(repo)?;
     repo.pin(pins);
 
-    let guard = Guard::before(&repo.git_dir, &repo.common_dir);
+    let guard = guarding(repo, &settings, &held)?;
+    held.leave(&guard.record());
     let result = done(operation, repo, &settings);
     let looked = guard.after(repo, &explained(operation));
+    held.leave(&[]);
     match (result, looked) {
         (Ok(mut done), Ok(())) => {
             done.state = done.state.or_else(|| Some(repo.state()));
@@ -83,6 +87,32 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
             Err(foul)
         }
     }
+}
+
+/// The guard, where all that it keeps can be kept and nothing is left of a write that ended before its own had looked.
+fn guarding(repo: &Repo<'_>, settings: &Settings, held: &lock::Held) -> Step<Guard> {
+    let guard = Guard::before(&repo.root, &repo.git_dir, &repo.common_dir, settings.included());
+    let guard = guard.map_err(|much| {
+        failed(
+            Class::TooLarge,
+            format!("In the git directory {much}, so that a change of it could not be undone. Nothing was done."),
+            "Make room there, or do it with Git itself.",
+        )
+    })?;
+    let differs = guard.since(&held.left());
+    if differs.is_empty() {
+        return Ok(guard);
+    }
+    held.leave(&[]);
+    let names: Vec<_> = differs.iter().map(|path| path.display().to_string()).collect();
+    refused(
+        format!(
+            "An earlier write was ended before it had looked at what changed in the repository's own settings while it ran. Since it \
+             began, these have changed: {}. Nothing was done.",
+            named(&names)
+        ),
+        "Have a person look at these, who may have changed them; the next write takes them as they are then.",
+    )
 }
 
 fn done(operation: &Operation, repo: &mut Repo<'_>, settings: &Settings) -> Step<Done> {
