@@ -2,6 +2,7 @@
 //! Trust: holds no input of its own; values that callers sent pass through [`args`], which trusts nothing.
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod agents;
 pub mod args;
 pub mod canonical;

@@ -125,3 +125,50 @@ fn where_the_record_of_what_ran_is_gone_nothing_is_claimed() {
     assert_eq!(done.get("hooks_run"), None, "{done}");
     assert!(done["notes"].to_string().contains("Which hooks ran is not known"), "{done}");
 }
+
+#[test]
+fn the_index_holds_all_that_a_hook_added_to_the_commit() {
+    let world = World::new();
+    world.hook(
+        "pre-commit",
+        "echo formatted >>a.txt; echo beside >beside.txt; git add a.txt beside.txt; git rm -q --cached b.txt",
+    );
+    world.write("a.txt", "changed\n");
+    world.write("b.txt", "b\n");
+    world.git(&["add", "b.txt"]);
+    world.git(&["commit", "-qm", "b", "--no-verify"]);
+    world.served(&[]).value("repo_commit", json!({"paths": ["a.txt"], "message": "x"}));
+    assert_eq!(world.git(&["show", "HEAD:a.txt"]), "changed\nformatted");
+    assert_eq!(world.git(&["show", "HEAD:beside.txt"]), "beside");
+    assert_eq!(world.git(&["status", "--porcelain", "a.txt", "b.txt", "beside.txt"]), "?? b.txt");
+}
+
+#[test]
+fn a_hook_that_moves_head_away_from_what_was_made_is_told() {
+    let world = World::new();
+    world.hook("post-commit", "git reset -q --soft HEAD~1");
+    world.write("a.txt", "changed\n");
+    let before = world.git(&["rev-parse", "HEAD"]);
+    let done = world.served(&[]).value("repo_commit", json!({"paths": ["a.txt"], "message": "x"}));
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
+    assert!(done["notes"].to_string().contains("a hook has moved it"), "{done}");
+}
+
+/// Git would run it by its name, which no list of steps shows.
+#[test]
+fn a_way_of_merging_that_is_a_program_is_refused() {
+    let world = World::new();
+    let mut rebase = std::process::Command::new("git");
+    rebase.current_dir(&world.repo).args(["rebase", "-q", "main", "clash"]).env("HOME", world.place.home());
+    assert!(!rebase.output().expect("git is there").status.success(), "it should stop");
+    world.write(".git/rebase-merge/strategy", "x/y\n");
+    world.program("git-merge-x/y", "#!/bin/sh\necho ran >ran.txt\n");
+    let mut served = world.served(&[]);
+    for path in served.value("repo_conflicts", json!({})).as_array().expect("a list") {
+        served.value("repo_resolve_conflict", json!({"path": path, "side": "theirs"}));
+    }
+    let failure = served.fails("repo_continue_in_progress", json!({}), "refused");
+    assert!(reason(&failure).contains("x/y"), "{failure}");
+    assert!(!world.repo.join("ran.txt").exists());
+    served.value("repo_abort_in_progress", json!({}));
+}

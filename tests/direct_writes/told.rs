@@ -146,3 +146,26 @@ fn a_step_of_a_rebase_that_became_empty_is_told() {
     assert!(notes.contains("became empty") && notes.contains("k1: clashing edit"), "{done}");
     assert_eq!(world.git(&["rev-parse", "clash"]), world.git(&["rev-parse", "main"]));
 }
+
+/// Git leaves the password out of an address that it reads as we do, and shows it where it does not.
+#[test]
+fn what_git_says_of_an_address_shows_no_password() {
+    let world = World::new();
+    let mut served = Served::writing(&world.place, &world.repo, &["--log-commands", "--timeout", "20"]);
+    for url in [
+        "https://ada@example.invalid:TOP-SECRET@127.0.0.1:1/x",
+        "https://user:TOP-SECRET/U@127.0.0.1:1/x",
+        "https:///user:TOP-SECRET@127.0.0.1:1/x",
+        "https://127.0.0.1:1/x?token=TOP-SECRET",
+        "ftp://user:TOP-SECRET@127.0.0.1/x",
+        "ssh://user:TOP-SECRET@127.0.0.1:1/x",
+    ] {
+        world.git(&["remote", "set-url", "origin", url]);
+        for (tool, arguments) in [("repo_fetch", json!({})), ("repo_push", json!({"branch": "main"}))] {
+            let answer = served.0.call(tool, arguments).message;
+            assert_eq!(answer["result"]["isError"], true, "{answer}");
+            assert!(!answer.to_string().contains("SECRET"), "{url}: {answer}");
+        }
+    }
+    assert!(!served.0.stderr().contains("SECRET"), "{}", served.0.stderr());
+}

@@ -194,6 +194,11 @@ fn started(record: &Path) -> Option<Vec<String>> {
 }
 
 impl Hooked {
+    /// Whether Git started any.
+    pub(crate) fn had_any(&self) -> bool {
+        self.ran.iter().flatten().next().is_some()
+    }
+
     /// Whether Git started this one.
     pub(crate) fn has_run(&self, name: &str) -> bool {
         self.ran.iter().flatten().any(|ran| ran == name)

@@ -6,6 +6,7 @@ use crate::{
     git::{Git, NotRun, path},
     text::{self, Unread},
 };
+use bulkhead_contract::address;
 use bulkhead_ipc::edge::write::{Allowed, Operation};
 use std::path::{Component, Path, PathBuf};
 
@@ -15,6 +16,8 @@ const MAX_PLACES: usize = 16;
 pub const MAX_REMOTES: usize = 64;
 /// Bytes of a file of alternates at most, as in reads; one that is longer is refused.
 const MAX_ALTERNATES: u64 = 64 << 10;
+/// Keys that addresses stand in.
+const ADDRESSES: &str = r"^(remote\..*\.(url|pushurl)|url\..*\.(insteadof|pushinsteadof))$";
 /// Where names are asked for.
 const NAMES: u16 = 53;
 
@@ -44,6 +47,8 @@ pub struct Remotes {
     pub left_out: Option<(String, usize)>,
     /// There are more addresses than were listed.
     pub cut: bool,
+    /// What in these addresses is nobody's to be shown.
+    pub secrets: Vec<String>,
 }
 
 /// All that the operator allows: what the process is confined to before it looks at anything.
@@ -235,12 +240,18 @@ impl Remotes {
             }
             let file = file.into_os_string();
             let words = ["config".as_ref(), "--null".as_ref(), "--file".as_ref(), file.as_os_str()];
-            let pattern = ["--get-regexp".as_ref(), r"^remote\..*\.(url|pushurl)$".as_ref()];
+            let pattern = ["--get-regexp".as_ref(), ADDRESSES.as_ref()];
             let run = git.run(words.into_iter().chain(pattern), None)?;
             for entry in run.stdout.split(|byte| *byte == 0) {
                 let entry = String::from_utf8_lossy(entry);
-                if let Some((key, url)) = entry.split_once('\n') {
+                let Some((key, url)) = entry.split_once('\n') else { continue };
+                if let Some(other) = key.strip_prefix("url.") {
+                    // what another address is to begin with
+                    let base = other.rsplit_once('.').map_or(other, |(base, _)| base);
+                    remotes.secrets.extend(address::secrets(base));
+                } else {
                     remotes.add(key, url);
+                    remotes.secrets.extend(address::secrets(url));
                 }
             }
             remotes.cut |= run.cut;

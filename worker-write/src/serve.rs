@@ -7,7 +7,7 @@ use crate::{
     jail::Jail,
     reach::{self, Remotes},
 };
-use bulkhead_contract::{direct::Class, isolation::Demand};
+use bulkhead_contract::{address, direct::Class, isolation::Demand};
 use bulkhead_ipc::{
     Error,
     channel::WorkerEnds,
@@ -136,6 +136,7 @@ impl Writer {
         let none = Remotes::default();
         let reach = reach::of(&self.allowed, &call.ask, self.network, remotes.as_ref().unwrap_or(&none));
         let ports = reach.ports.clone();
+        let secrets = remotes.as_ref().map(|remotes| remotes.secrets.clone()).unwrap_or_default();
         if !self.finish(id, reach)? {
             return Ok(());
         }
@@ -158,10 +159,23 @@ impl Writer {
             Outcome::Done(done) => done.ran = git.ran(),
             Outcome::Failed(failed) => failed.ran = git.ran(),
         }
+        without(&mut outcome, &secrets);
         self.desk.borrow_mut().answer(id, &Ok(outcome))?;
         // its end is the supervisor's to cause
         let rest = self.desk.borrow_mut().wanted();
         rest.map(drop)
+    }
+}
+
+/// Takes out of an outcome what Git said of passwords in addresses: it leaves some of them out by itself, and others in part.
+fn without(outcome: &mut Outcome, secrets: &[String]) {
+    let mask = |text: &mut String| *text = address::without(text, secrets);
+    match outcome {
+        Outcome::Done(done) => done.notes.iter_mut().chain(&mut done.ran).for_each(mask),
+        Outcome::Failed(failed) => {
+            mask(&mut failed.reason);
+            failed.ran.iter_mut().for_each(mask);
+        }
     }
 }
 

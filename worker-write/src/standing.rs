@@ -66,6 +66,26 @@ pub(crate) fn programs_to_run(git_dir: &Path) -> Result<Vec<String>, Unread> {
     Ok(todo.lines().map(str::trim).filter(runs).map(str::to_owned).collect())
 }
 
+/// Ways of merging that Git has within itself (git-merge(1)); it runs `git-merge-NAME` for another one.
+const STRATEGIES: &[&str] = &["ort", "recursive", "resolve", "octopus", "ours", "subtree"];
+
+/// Ways of merging that whoever began the operation chose, and that are programs.
+///
+/// # Errors
+/// Why it is not known which these are.
+pub(crate) fn strange_strategies(git_dir: &Path) -> Result<Vec<String>, Unread> {
+    let rebase = bounded(&git_dir.join("rebase-merge/strategy"))?.unwrap_or_default();
+    let options = bounded(&git_dir.join("sequencer/opts"))?.unwrap_or_default();
+    // a file of settings, of which the name is `strategy` whatever stands around it
+    let value = |line: &str| {
+        let (key, value) = line.split_once('=')?;
+        let name = key.rsplit(']').next().unwrap_or_default().trim();
+        name.eq_ignore_ascii_case("strategy").then(|| value.trim().trim_matches('"').to_owned())
+    };
+    let all = std::iter::once(rebase.trim().to_owned()).chain(options.lines().filter_map(value));
+    Ok(all.filter(|name| !name.is_empty() && !STRATEGIES.contains(&name.as_str())).collect())
+}
+
 /// A short text; `None` where there is none.
 ///
 /// # Errors

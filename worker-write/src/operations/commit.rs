@@ -53,6 +53,7 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
     merged(repo, &paths)?;
     let comparing = repo.begin_to_compare(&head, pathspecs(&paths))?;
     // what the point holds is put together while Git compares; it becomes one where there is something to commit
+    let before = head.commit.clone();
     let point = restore::make_unless(repo, "repo_commit", None, || {
         let mut changed = comparing.ended(repo)?;
         chosen(repo, &changed, asked, &paths, &new)?;
@@ -60,7 +61,7 @@ pub(super) fn commit(repo: &Repo<'_>, settings: &Settings, asked: &Asked<'_>) ->
         unfiltered(repo, settings, &changed)
     })?;
     intend(repo, &new)?;
-    let run = run(repo, asked, &paths);
+    let run = run(repo, asked, &paths, before.as_deref());
     if run.is_err() && !new.is_empty() {
         // a failed commit leaves the index as it was; where that fails too, the point has it
         let _ = repo.call(["update-index", "--force-remove", "-z", "--stdin"]).stdin(listed(&new)).run();
@@ -184,7 +185,7 @@ fn unfiltered(repo: &Repo<'_>, settings: &Settings, changed: &[Vec<u8>]) -> Step
     }
 }
 
-fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Done> {
+fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>], before: Option<&str>) -> Step<Done> {
     let scratch = Scratch::new(&repo.git_dir)?;
     let file = scratch.path("message");
     std::fs::write(&file, asked.message).map_err(|error| {
@@ -205,20 +206,42 @@ fn run(repo: &Repo<'_>, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Step<Done> {
         .args(asked.allow_empty.then_some("--allow-empty"))
         .args(["--pathspec-from-file=-", "--pathspec-file-nul", "-F"])
         .arg(&file)
-        .stdin(input.clone());
+        .stdin(input);
     let hooked = hooks::beside(repo, HOOKS, call)?;
     if hooked.run.code != Some(0) {
         return Err(hooked.failed("Git did not commit."));
     }
     let mut done = Done { id: repo.commit("HEAD")?, signed: Some(false), ..Done::default() };
-    if hooked.has_run("pre-commit") {
-        // what it added went into the commit and not into the index, which Git had written before; there, what was committed
-        // stood staged as it was
-        let index = ["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        if repo.call(index).stdin(input).run()?.code != Some(0) {
-            done.notes.push("What a hook added stands in the commit and not in the index.".to_owned());
-        }
+    let is_ours = !hooked.had_any() || made_on(repo, before)?;
+    if !is_ours {
+        done.notes.push(
+            "HEAD is not where Git left it: a hook has moved it since, and the commit that was made is in its reflog."
+                .to_owned(),
+        );
+    }
+    if hooked.has_run("pre-commit") && is_ours && !in_index(repo, before)? {
+        done.notes.push("What a hook added stands in the commit and not in the index.".to_owned());
     }
     hooked.onto(&mut done);
     Ok(done)
+}
+
+/// Whether HEAD is a commit on top of this one, as it is right after a commit was made.
+fn made_on(repo: &Repo<'_>, before: Option<&str>) -> Step<bool> {
+    let first = repo.call(["rev-parse", "--verify", "-q", "--end-of-options", "HEAD^1"]).line()?;
+    Ok(first.as_deref() == before)
+}
+
+/// Has the index hold what the commit holds of all that it changed. What a hook added went into the commit alone: Git had written
+/// the index before it ran. There, what was committed stood staged as it was, and what else a hook added did not stand at all.
+fn in_index(repo: &Repo<'_>, before: Option<&str>) -> Step<bool> {
+    let base = match before {
+        Some(commit) => commit.to_owned(),
+        None => repo.empty_tree()?,
+    };
+    let changed = repo
+        .call(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", &base, "HEAD", "--"])
+        .all("What was committed could not be listed.")?;
+    let index = ["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
+    Ok(repo.call(index).stdin(changed).run()?.code == Some(0))
 }

@@ -154,6 +154,13 @@ fn may_go_on(repo: &Repo<'_>, settings: &Settings, state: OperationState) -> Ste
             "Go on with git rebase --continue itself, or repo_abort_in_progress.",
         );
     }
+    let strange = standing::strange_strategies(&repo.git_dir).map_err(|why| unread("How it merges", &why))?;
+    if !strange.is_empty() {
+        return refused(
+            format!("It merges by programs, which this server does not run: {}. Nothing was done.", named(&strange)),
+            "Go on with Git itself, or repo_abort_in_progress.",
+        );
+    }
     if state == OperationState::Merge { Ok(()) } else { settings.no_merge_driver(repo) }
 }
 
