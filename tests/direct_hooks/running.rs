@@ -1,7 +1,7 @@
 //! What hooks do where nothing keeps them from it, and what results say of them.
 //! Trust: test code.
 
-use crate::{World, git};
+use crate::World;
 use serde_json::{Value, json};
 
 fn notes(done: &Value) -> String {
