@@ -300,10 +300,14 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Box<bulkhead_ipc::edge::write::Failed> {
+    let next = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "Make room on the disk, then try again.",
+        _ => "Make the file readable for the server's user, or move it away.",
+    };
     failed(
         Class::Failed,
         format!("{} could not be kept in a restore point: {error}. Nothing was done.", path.display()),
-        "Make the file readable for the server's user, or move it away.",
+        next,
     )
 }
 
