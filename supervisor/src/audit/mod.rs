@@ -43,7 +43,7 @@ const CLOSING: Duration = Duration::from_millis(500);
 const STARTING: Duration = Duration::from_secs(10);
 /// How long the first answer waits to learn whether there are keys and a jail to record it with.
 const KNOWING: Duration = Duration::from_secs(2);
-/// How long a proposal waits for the disk.
+/// How long a proposal or a write waits for the disk at most.
 const DURABLE: Duration = Duration::from_secs(10);
 /// How long an answer waits for a signed statement of where the ledger ends.
 const HEAD: Duration = Duration::from_secs(1);
@@ -100,6 +100,8 @@ struct Shared {
     demand: Demand,
     mode: Mode,
     compat: bool,
+    /// How long a call waits for the disk: [`DURABLE`], or as long as it may take itself.
+    patience: Duration,
     session: String,
     /// Digest of the path that the direct surface serves.
     served: Option<[u8; 32]>,
@@ -200,6 +202,7 @@ impl Audit {
             demand: settings.demand,
             mode: audit.mode,
             compat: audit.compat,
+            patience: DURABLE.min(settings.deadline),
             session,
             served: (settings.surface != Surface::Review)
                 .then(|| canonical::sha256(&Value::from(settings.direct.root.as_str()))),
@@ -235,7 +238,8 @@ impl Audit {
             Health::Recording => state.queue.has_room(),
             Health::Failing(_) | Health::Lost(_) => true,
         };
-        if timeout(STARTING, shared.until(known)).await.is_err() {
+        let patience = shared.patience;
+        if timeout(STARTING.min(patience), shared.until(known)).await.is_err() {
             return Err(NotRecorded::now("the worker that records is not ready in time"));
         }
         self.not_recorded().map_or(Ok(()), Err)
@@ -301,7 +305,8 @@ impl Audit {
         let Some(shared) = &self.0 else { return Ok(()) };
         shared.run();
         let known = |state: &State| !matches!(state.health, Health::Idle | Health::Starting | Health::Opening);
-        if timeout(STARTING, shared.until(known)).await.is_err() {
+        let patience = shared.patience;
+        if timeout(STARTING.min(patience), shared.until(known)).await.is_err() {
             return Err(NotRecorded::now("the worker that records is not ready in time"));
         }
         if let Some(why) = self.not_recorded() {
@@ -317,12 +322,12 @@ impl Audit {
                 () = shared.until(broken) => false,
             }
         };
-        match timeout(DURABLE, recorded).await {
+        match timeout(patience, recorded).await {
             Ok(true) => Ok(()),
             Ok(false) => {
                 Err(self.not_recorded().unwrap_or_else(|| NotRecorded::now("the event could not be recorded")))
             }
-            Err(_) => Err(NotRecorded::now(format!("the disk did not take the event within {} s", DURABLE.as_secs()))),
+            Err(_) => Err(NotRecorded::now(format!("the disk did not take the event within {} s", patience.as_secs()))),
         }
     }
 
