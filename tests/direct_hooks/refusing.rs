@@ -90,6 +90,9 @@ fn what_a_hook_writes_into_settings_and_hooks_is_undone() {
         assert!(reason(&failure).contains(name), "{name}: {failure}");
     }
     assert_eq!(world.text(".git/config"), config);
+    // an agent that does not know that it was done asks for it again; what stood there is kept for a person
+    assert!(reason(&failure).contains(&format!("HEAD is at {}", world.git(&["rev-parse", "HEAD"]))), "{failure}");
+    assert!(world.text(".git/bulkhead-aside-0/0-config").contains("evil"), "{failure}");
     for path in [".git/hooks/pre-push", ".git/info/attributes"] {
         assert!(!world.repo.join(path).exists(), "{path}");
     }

@@ -1,6 +1,7 @@
 //! How an operation fails: the kind, all of the reason, what to do next.
 //! Trust: what Git said may hold anything that a repository or a remote put there; it is shown, bounded, never obeyed.
 
+use crate::bounded::both_ends;
 pub(crate) use crate::bounded::bounded;
 use crate::git::{NotRun, Run};
 use bulkhead_contract::direct::Class;
@@ -91,7 +92,7 @@ pub(crate) fn said(run: &Run) -> String {
         kept.push('\n');
     }
     kept.truncate(kept.trim_end().len());
-    bounded(kept, MAX_SAID)
+    both_ends(&kept, MAX_SAID, run.cut)
 }
 
 /// Names for a sentence: the first few, and how many there are.
@@ -285,7 +286,11 @@ mod tests {
     fn what_git_said_stays_within_its_limit_and_says_how_long_it_was() {
         let failed = git_failed("It failed.", &run(&"é".repeat(20_000)));
         assert!(failed.reason.chars().count() <= MAX_SAID + 100);
-        assert!(failed.reason.ends_with("… [20000 characters in all]"), "{}", failed.reason.len());
+        assert!(failed.reason.contains("… [20000 characters in all] …"), "{}", failed.reason.len());
+        let said = format!("first{}\nlast", "x".repeat(20_000));
+        let failed = git_failed("It failed.", &Run { cut: true, ..run(&said) });
+        assert!(failed.reason.contains("first") && failed.reason.ends_with("last"), "{}", failed.reason);
+        assert!(failed.reason.contains("[at least 20010 characters in all]"), "{}", failed.reason);
         assert_eq!(bounded("x".repeat(90), 40), format!("{}… [90 characters in all]", "x".repeat(16)));
     }
 

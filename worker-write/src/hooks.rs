@@ -5,8 +5,9 @@
 //! Every other run of Git, those of restore points among them, has no hooks.
 
 use crate::{
+    bounded::both_ends,
     call::Call,
-    failure::{Step, bounded, git_failed, refused, said, shown},
+    failure::{Step, git_failed, refused, said, shown},
     git::{Run, path},
     guard,
     leftover::Scratch,
@@ -211,7 +212,7 @@ impl Hooked {
         }
         let Self { run, skipped, mut ran, unknown } = self;
         if ran.as_ref().is_some_and(|ran| !ran.is_empty()) {
-            let said = bounded(said(&run), MAX_SAID);
+            let said = both_ends(&said(&run), MAX_SAID, false);
             done.notes.extend((!said.is_empty()).then(|| format!("Hooks, and Git beside them, said:\n{said}")));
         }
         if unknown {

@@ -326,7 +326,7 @@ fn what_was_planted_is_undone_byte_for_byte() {
     fs::create_dir(git_dir.join("config.worktree")).expect("ours");
     let changes = guard.changes().expect("all of it can be kept");
     assert_eq!(changes.len(), 6, "{changes:?}");
-    assert_eq!(guard.undo(), PUT_BACK);
+    assert!(guard.undo().starts_with(PUT_BACK));
     assert_eq!(files(&git_dir), before);
     assert_eq!(guard.changes(), Ok(Vec::new()));
 }
@@ -344,7 +344,7 @@ fn a_directory_that_became_a_link_is_one_again() {
     fs::rename(&hooks, &elsewhere).expect("ours");
     symlink(&elsewhere, &hooks).expect("ours");
     assert_eq!(guard.changes().map(|changes| changes[0].clone()), Ok(hooks.clone()));
-    assert_eq!(guard.undo(), PUT_BACK);
+    assert!(guard.undo().starts_with(PUT_BACK));
     assert!(hooks.symlink_metadata().is_ok_and(|it| it.is_dir()));
     assert_eq!(fs::read_to_string(hooks.join("pre-commit")).expect("it is back"), "#!/bin/sh\n");
     assert_eq!(guard.changes(), Ok(Vec::new()));
@@ -355,7 +355,7 @@ fn a_directory_that_became_a_link_is_one_again() {
     assert_eq!(guard.changes(), Ok(Vec::new()));
     fs::remove_file(&hooks).expect("ours");
     fs::create_dir(&hooks).expect("ours");
-    assert_eq!(guard.undo(), PUT_BACK);
+    assert!(guard.undo().starts_with(PUT_BACK));
     assert_eq!(fs::read_link(&hooks).ok(), Some(elsewhere.clone()));
     assert_eq!(fs::read_to_string(elsewhere.join("pre-commit")).expect("it is there"), "#!/bin/sh\n");
 }
@@ -433,7 +433,6 @@ fn nothing_that_is_planted_keeps_the_rest_from_being_undone() {
     for (name, plant) in plants {
         plant();
         assert_ne!(guard.changes(), Ok(Vec::new()), "{name} is not seen");
-        // what takes long to be deleted stays aside, and is told
         let told = guard.undo();
         assert!(told.starts_with(PUT_BACK), "{name}: {told}");
         assert_eq!(guard.changes(), Ok(Vec::new()), "{name}");

@@ -190,7 +190,7 @@ fn a_hook_that_is_planted_among_very_many_files_is_seen() {
         let guard = Guard::before(&bench.root(), &git_dir, &git_dir, &[]).expect("all of it can be kept");
         fs::write(hooks.join(name), "#!/bin/sh\n").expect("ours");
         assert_eq!(guard.changes(), Ok(vec![hooks.join(name)]));
-        assert_eq!(guard.undo(), "All of it was put back.");
+        assert!(guard.undo().starts_with("All of it was put back."));
         assert!(!hooks.join(name).exists());
     }
     bench.write("a.txt", "mine\n");

@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long what was moved aside may take to be deleted.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Names for such a directory that are tried.
-const NAMES: usize = 100;
+/// How long an older one may take to be deleted, where there are as many as are kept.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How many such directories are kept.
+const NAMES: usize = 20;
 /// Entries of a directory in which something that was moved away is looked for.
 const MAX_LOOKED: usize = 10_000;
 
@@ -68,16 +68,7 @@ impl Aside {
     /// Moves away what stands under a name.
     pub(super) fn take(&mut self, path: &Path) -> io::Result<()> {
         if !self.made {
-            let base = self.directory.clone();
-            let free = (0..NAMES).find_map(|number| {
-                let directory = base.join(format!("bulkhead-aside-{number}"));
-                match fs::DirBuilder::new().mode(0o700).create(&directory) {
-                    Ok(()) => Some(Ok(directory)),
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
-                    Err(error) => Some(Err(error)),
-                }
-            });
-            self.directory = free.unwrap_or_else(|| Err(io::ErrorKind::AlreadyExists.into()))?;
+            self.directory = free(&self.directory)?;
             self.made = true;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -102,19 +93,34 @@ impl Aside {
         }
     }
 
-    /// What became of it, in sentences. What was moved aside is deleted where all stands as it stood.
+    /// What became of it, in sentences. What was moved aside is kept: it may be a person's, who changed it at the same time.
     pub(super) fn told(self) -> String {
-        let gone = !self.made
-            || self.faults.is_empty() && clear::directory(&self.directory, Instant::now() + PATIENCE).is_ok();
         let mut said = match self.faults.is_empty() {
             true => "All of it was put back.".to_owned(),
             false => format!("It could not all be put back: {}.", self.faults.join("; ")),
         };
-        if !gone {
+        if self.made {
             said.push_str(&format!(" What stood there instead is in {}.", self.directory.display()));
         }
         said
     }
+}
+
+/// Makes a directory for what is moved aside; where there are as many as are kept, the oldest makes room.
+fn free(base: &Path) -> io::Result<PathBuf> {
+    let names: Vec<_> = (0..NAMES).map(|number| base.join(format!("bulkhead-aside-{number}"))).collect();
+    let make = |directory: &PathBuf| fs::DirBuilder::new().mode(0o700).create(directory);
+    for directory in &names {
+        match make(directory) {
+            Ok(()) => return Ok(directory.clone()),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Err(_) => {}
+        }
+    }
+    let age = |path: &&PathBuf| path.symlink_metadata().and_then(|found| found.modified()).ok();
+    let oldest = names.iter().min_by_key(age).ok_or(io::ErrorKind::AlreadyExists)?;
+    clear::directory(oldest, Instant::now() + PATIENCE)?;
+    make(oldest).map(|()| oldest.clone())
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {

@@ -81,8 +81,15 @@ fn guarded(operation: &Operation, repo: &mut Repo<'_>) -> Step<Done> {
         }
         (Err(failed), Ok(())) => Err(failed),
         (result, Err(mut foul)) => {
-            if let Err(failed) = result {
-                foul.reason.push_str(&format!(" The operation itself failed too: {}", shown(&failed.reason)));
+            match result {
+                Err(failed) => {
+                    foul.reason.push_str(&format!(" The operation itself failed too: {}", shown(&failed.reason)));
+                }
+                Ok(done) => {
+                    let id = done.id.map(|id| format!(" HEAD is at {id}.")).unwrap_or_default();
+                    foul.reason
+                        .push_str(&format!(" The operation itself was done, and is not to be asked for again.{id}"));
+                }
             }
             Err(foul)
         }
