@@ -7,6 +7,11 @@ use bulkhead_contract::direct::gate::GATED;
 #[must_use]
 pub fn text(program: &str) -> String {
     let call = if program == "bulkhead" { "bulkhead --surface direct" } else { program };
+    // the other program's command line has no such word
+    let once = match program {
+        "bulkhead" => format!("  {call} [FLAGS] call TOOL …  call one tool and print its result\n"),
+        _ => String::new(),
+    };
     let mut tools = String::new();
     for names in GATED.chunks(3) {
         tools.push_str(&format!(
@@ -16,7 +21,7 @@ pub fn text(program: &str) -> String {
     }
     format!(
         "Git for AI coding agents on one repository, without the keys: typed tools over MCP on standard input and output.\n\n\
-         USAGE\n  {call} [FLAGS]            serve MCP\n  {call} [FLAGS] call TOOL …  call one tool and print its result\n\n\
+         USAGE\n  {call} [FLAGS]            serve MCP\n{once}\n\
          FLAGS\n\
          \x20 --repo PATH               The repository, or a directory in it [default: .]\n\
          \x20 --allow-write             Open the gate for all tools that write\n\
