@@ -35,24 +35,16 @@ fn a_hook_that_kills_all_it_may_is_undone_all_the_same() {
 }
 
 #[test]
-fn a_hook_that_takes_all_of_the_time_is_undone_all_the_same() {
-    let world = World::new();
-    world.hook("pre-commit", &format!("{PLANT}\nexec sleep 600"));
-    let config = world.text(".git/config");
-    world.write("a.txt", "changed\n");
-    let mut served = world.served(&["--timeout", "5"]);
-    let failure = served.fails("repo_commit", json!({"paths": ["a.txt"], "message": "x"}), "refused");
-    nothing_planted(&world, &config, &failure);
-}
-
-#[test]
-fn a_hook_that_breaks_the_configuration_is_undone_all_the_same() {
-    let world = World::new();
-    world.hook("pre-commit", &format!("{PLANT}\nprintf '[broken' >>.git/config"));
-    let config = world.text(".git/config");
-    world.write("a.txt", "changed\n");
-    let failure = world.served(&[]).fails("repo_commit", json!({"paths": ["a.txt"], "message": "x"}), "refused");
-    nothing_planted(&world, &config, &failure);
+fn a_hook_that_takes_all_of_the_time_or_breaks_the_configuration_is_undone_all_the_same() {
+    for (then, time) in [("exec sleep 600", "5"), ("printf '[broken' >>.git/config", "120")] {
+        let world = World::new();
+        world.hook("pre-commit", &format!("{PLANT}\n{then}"));
+        let config = world.text(".git/config");
+        world.write("a.txt", "changed\n");
+        let mut served = world.served(&["--timeout", time]);
+        let failure = served.fails("repo_commit", json!({"paths": ["a.txt"], "message": "x"}), "refused");
+        nothing_planted(&world, &config, &failure);
+    }
 }
 
 /// A client that goes away while a hook runs takes nothing of the guard with it.

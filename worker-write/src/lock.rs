@@ -2,7 +2,7 @@
 //! Trust: the directory of locks is the operator's; the name in it is a digest, so no path of a repository reaches it.
 
 use crate::{failure::failed, git::Git};
-use bulkhead_contract::direct::Class;
+use bulkhead_contract::{canonical, direct::Class};
 use bulkhead_ipc::edge::write::{Allowed, Failed};
 use sha2::{Digest, Sha256};
 use std::{
@@ -70,8 +70,7 @@ pub fn open(allowed: &Allowed) -> Opened {
 #[must_use]
 pub fn path(locks: &Path, common_dir: &Path) -> PathBuf {
     let digest = Sha256::digest(common_dir.as_os_str().as_bytes());
-    let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    locks.join(format!("{name}.write"))
+    locks.join(format!("{}.write", &canonical::hex(&digest.into())[..32]))
 }
 
 /// Waits for the lock.

@@ -104,7 +104,7 @@ impl Settings {
             let (key, value) = split(setting);
             if let Some(file) = origin.strip_prefix(b"file:").map(|path| Path::new(OsStr::from_bytes(path))) {
                 if is_include(&key) {
-                    included.insert(flattened(&file.parent().unwrap_or(file).join(&value)));
+                    included.insert(taken_in(file, &value));
                 }
                 included.insert(file.to_owned());
             }
@@ -266,8 +266,7 @@ fn includes_stay_inside(repo: &Repo<'_>, file: &Path) -> Step<()> {
     let listing = listed(repo.call(["config", "--no-includes", "--list", "-z", "--file"]).arg(file))?;
     let paths = listing.iter().filter(|(key, _)| is_include(key));
     for (key, value) in paths {
-        let base = file.parent().unwrap_or(&repo.git_dir);
-        let path = flattened(&base.join(OsStr::from_bytes(value.as_bytes())));
+        let path = taken_in(file, value);
         // a link inside may lead out
         let path = path.canonicalize().unwrap_or(path);
         let inside = [&repo.root, &repo.git_dir, &repo.common_dir].iter().any(|place| path.starts_with(place));
@@ -284,6 +283,11 @@ fn includes_stay_inside(repo: &Repo<'_>, file: &Path) -> Step<()> {
 
 fn is_include(key: &str) -> bool {
     key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path")
+}
+
+/// Where an include of this file leads, as Git reads it: from beside the file.
+fn taken_in(file: &Path, value: &str) -> PathBuf {
+    flattened(&file.parent().unwrap_or(file).join(value))
 }
 
 /// A path without `.` and `..`, by its names alone.

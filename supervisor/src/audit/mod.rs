@@ -238,8 +238,7 @@ impl Audit {
             Health::Recording => state.queue.has_room(),
             Health::Failing(_) | Health::Lost(_) => true,
         };
-        let patience = shared.patience;
-        if timeout(STARTING.min(patience), shared.until(known)).await.is_err() {
+        if timeout(STARTING.min(shared.patience), shared.until(known)).await.is_err() {
             return Err(NotRecorded::now("the worker that records is not ready in time"));
         }
         self.not_recorded().map_or(Ok(()), Err)
@@ -305,8 +304,7 @@ impl Audit {
         let Some(shared) = &self.0 else { return Ok(()) };
         shared.run();
         let known = |state: &State| !matches!(state.health, Health::Idle | Health::Starting | Health::Opening);
-        let patience = shared.patience;
-        if timeout(STARTING.min(patience), shared.until(known)).await.is_err() {
+        if timeout(STARTING.min(shared.patience), shared.until(known)).await.is_err() {
             return Err(NotRecorded::now("the worker that records is not ready in time"));
         }
         if let Some(why) = self.not_recorded() {
@@ -322,12 +320,14 @@ impl Audit {
                 () = shared.until(broken) => false,
             }
         };
-        match timeout(patience, recorded).await {
+        match timeout(shared.patience, recorded).await {
             Ok(true) => Ok(()),
             Ok(false) => {
                 Err(self.not_recorded().unwrap_or_else(|| NotRecorded::now("the event could not be recorded")))
             }
-            Err(_) => Err(NotRecorded::now(format!("the disk did not take the event within {} s", patience.as_secs()))),
+            Err(_) => {
+                Err(NotRecorded::now(format!("the disk did not take the event within {} s", shared.patience.as_secs())))
+            }
         }
     }
 

@@ -35,6 +35,16 @@ impl Aside {
     /// Puts back what stood under a name, or nothing.
     pub(super) fn put_back(&mut self, path: &Path, stood: Option<&Stood>) {
         let done = self.replace(path, stood);
+        self.note(path, done);
+    }
+
+    /// Moves away what stands under a name, or notes why not.
+    pub(super) fn clear_away(&mut self, path: &Path) {
+        let taken = self.take(path);
+        self.note(path, taken);
+    }
+
+    fn note(&mut self, path: &Path, done: io::Result<()>) {
         if let Err(error) = done {
             self.faults.push(format!("{}: {error}", path.display()));
         }
@@ -66,7 +76,7 @@ impl Aside {
     }
 
     /// Moves away what stands under a name.
-    pub(super) fn take(&mut self, path: &Path) -> io::Result<()> {
+    fn take(&mut self, path: &Path) -> io::Result<()> {
         if !self.made {
             self.directory = free(&self.directory)?;
             self.made = true;
@@ -88,9 +98,7 @@ impl Aside {
             return;
         };
         let out_of_the_way = if path.symlink_metadata().is_ok() { self.take(path) } else { Ok(()) };
-        if let Err(error) = out_of_the_way.and_then(|()| fs::rename(&found, path)) {
-            self.faults.push(format!("{}: {error}", path.display()));
-        }
+        self.note(path, out_of_the_way.and_then(|()| fs::rename(&found, path)));
     }
 
     /// What became of it, in sentences. What was moved aside is kept: it may be a person's, who changed it at the same time.

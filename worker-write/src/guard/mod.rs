@@ -15,7 +15,7 @@ use crate::{
     settings,
 };
 use back::Aside;
-use bulkhead_contract::direct::Class;
+use bulkhead_contract::{canonical, direct::Class};
 use look::{Identity, Places, Stood, identity};
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -114,11 +114,7 @@ impl Guard {
                 Ok(changes) if changes.is_empty() => return aside.told(),
                 Ok(changes) => changes.iter().for_each(|path| aside.put_back(path, self.stood.get(path))),
                 // with all that was planted among it; what stood there is put back in the next round
-                Err(TooMuch(path)) => {
-                    if let Err(error) = aside.take(&path) {
-                        aside.faults.push(format!("{}: {error}", path.display()));
-                    }
-                }
+                Err(TooMuch(path)) => aside.clear_away(&path),
             }
         }
         if aside.faults.is_empty() {
@@ -250,7 +246,7 @@ fn digest(stood: &Stood) -> Option<String> {
         Stood::Unread(which, changed) => Sha256::new().chain_update(format!("other {which:?} {changed:?}")),
         Stood::Directory { .. } => return None,
     };
-    Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(canonical::hex(&digest.finalize().into()))
 }
 
 #[cfg(test)]
